@@ -45,6 +45,7 @@ ${table(
 | Key | Written by | Value |
 | --- | --- | --- |
 | \`status\` | the injector | JSON: the mode and its reason, the version, the ports, and the original values for \`squall inject --undo\` |
+| \`gateway\` | the chart | label of gateway pods: the name of the gateway |
 | \`rules-touched\` | \`squall apply\`, \`stop\`, \`resume\`, experiments | time of the last ConfigMap change, which makes the kubelet update the volume at once |
 `
 }

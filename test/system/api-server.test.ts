@@ -125,6 +125,52 @@ describe.skipIf(missing !== undefined)('a real API server', () => {
       expect(await create('calm', 'asks', ASKS)).toMatchObject({ ok: true })
     })
 
+    it('stops rules that no webhook can check, and changes nothing else in them', async () => {
+      const rules = {
+        metadata: { name: 'squall-rules', labels: { 'squall.dev/rules': 'true' } },
+        data: { 'rules.yaml': `rules: []\n#${'x'.repeat(900_000)}` },
+      }
+      const made = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', ...rules })
+      await kubectl(['create', '-n', 'shop', '-f', '-'], made)
+      const set = 'validation.rules.enabled=true,validation.rules.failurePolicy=Fail'
+      expect(await server.run(HELM, ['upgrade', ...release, '--set', set])).toMatchObject({
+        ok: true,
+      })
+      const patched = (patch: object): ReturnType<ApiServer['run']> => {
+        const text = JSON.stringify(patch)
+        return server.run('kubectl', ['patch', 'cm', 'squall-rules', '-n', 'shop', '-p', text])
+      }
+      const stops = (...all: object[]): object => ({
+        data: { 'squall-stop': `${JSON.stringify({ stops: all })}\n` },
+      })
+      const denied = /failed calling webhook "anchor\.squall\.dev"/
+      await eventually(async () => {
+        const { ok } = await patched({
+          data: { 'rules.yaml': `rules: []#${String(Math.random())}` },
+        })
+        return ok ? 'the webhook is not called yet' : undefined
+      }, PATIENCE)
+      const allowed = [
+        { metadata: { annotations: { 'squall.dev/observed': '{}' } } },
+        stops({ selector: 'app=a' }),
+        { data: { 'squall-stop': '' } },
+        stops({ at: 'now', by: 'a"]}\\' }),
+      ]
+      for (const patch of allowed) expect(await patched(patch)).toMatchObject({ ok: true })
+      const others = [
+        { data: { 'more.yaml': '' } },
+        { data: { 'rules.yaml': null } },
+        { data: { 'squall-stop': null } },
+        { binaryData: { 'more.yaml': 'AAEC' } },
+        { immutable: true },
+        { metadata: { labels: { 'squall.dev/rules': 'separate-keys' } } },
+        { data: { 'squall-stop': '{"stops":[{"at":"now"}],"stops":[]}' } },
+        stops({ selector: 'app=a' }),
+        stops(),
+      ]
+      for (const patch of others) expect((await patched(patch)).text).toMatch(denied)
+    })
+
     it('keeps the certificate in upgrades, changes modes, and leaves nothing when it goes', async () => {
       const before = await caBundle()
       expect(before.length).toBeGreaterThan(100)

@@ -153,7 +153,7 @@ describe.skipIf(missingForCluster() !== undefined)('the webhook', () => {
     const to = ['-n', 'shop', '-f', '-', '--timeout', '30s'] as const
     const { ok, text } = await stage.squallWith(failing('one', 'get_weather'), 'apply', ...to)
     expect(ok, text).toBe(true)
-    expect(text).toContain('active rules in 1 of 1 pods')
+    expect(text).toContain('rules loaded in 1 of 1 pods')
     const other = ['get', 'cm', 'squall-rules', '-o', String.raw`jsonpath={.data.other\.yaml}`]
     expect(await stage.kubectl('-n', 'shop', ...other)).toMatch(/^appliedAt: /)
   })

@@ -47,7 +47,7 @@ describe.skipIf(missing !== undefined)(`a real API server with ${PODS} pods`, ()
 
   it('takes one PATCH and fewer than three questions of each pod for squall apply', async () => {
     const done = await run('apply', '-f', file, ...WAITING)
-    expect(done.out).toContain(`active rules in ${ALIVE} of ${PODS} pods`)
+    expect(done.out).toContain(`rules loaded in ${ALIVE} of ${PODS} pods`)
     expect(done.code).toBe(0)
     expectFewRequests(done)
   })

@@ -84,7 +84,7 @@ describe.skipIf(missing !== undefined)('with a GitOps tool that reverts changes'
     const { code, stdout, stderr } = await run('apply', '-f', file, '--timeout', '5s')
     expect(tool.reverts()).toBe(1)
     expect(code).toBe(1)
-    expect(stdout).toContain(`active rules in 0 of ${PODS} pods`)
+    expect(stdout).toContain(`rules loaded in 0 of ${PODS} pods`)
     expect(stdout).not.toContain('timed out')
     expect(stderr).toContain(MAY_REVERT)
     expect(stderr).toMatch(

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ApiServer, apiServerMissing } from './api-server-process.ts'
 import { helmMissing, rendered } from './helm.ts'
+import { startProgram } from '../support/commands.ts'
 import { startCluster } from '../support/cluster.ts'
 
 // The rights of each ClusterRole of the chart, as a real API server decides them for a user who is
@@ -68,6 +69,12 @@ describe.skipIf(missing !== undefined)('the ClusterRoles of the chart', () => {
       expect(await may(role, right, 'default'), role).toBe(allowed)
     }
     expect(await may('experimenter', right, 'kube-system')).toBe(false)
+  })
+
+  it.each(['on-call', 'operator'])('squall check finds all permissions of %s', async (role) => {
+    const args = ['check', '-n', 'default', '--kubeconfig', server.kubeconfig, '--as', role]
+    const { stdout } = await startProgram(args, {}, { here: true })
+    expect(stdout).toContain('√ permissions are granted')
   })
 
   async function may(user: string, right: string, namespace: string): Promise<boolean> {

@@ -20,7 +20,7 @@ squall.dev/gateway: {{ .name | toYaml }}
 {{- $defaults := merge dict $values.sidecar.defaults (dict "trace-url" $values.tracing.url) }}
 {{- range $flag := list "max-percent" "max-duration" "max-active" "allow-faults" "deny-tools" "guard-error-rate" "guard-window" "rollback-on" "exclude-paths" "metrics-detail" "log-level" "log-injections" "call-log" "trace-url" }}
 {{- with get $defaults $flag }}
-- {{ printf "--%s=%s" $flag . | quote }}
+- {{ printf "--%s=%s" $flag . | replace "$" "$$" | quote }}
 {{- end }}
 {{- end }}
 {{- range .extraArgs }}

@@ -13,6 +13,23 @@ has(t.metadata)
 || (has(t.metadata.labels) && t.metadata.labels.exists(k, k.startsWith('squall.dev/')))))
 {{- end -}}
 
+{{/*
+Matches all changes of a ConfigMap except those of annotations and new stops, as CEL. The webhooks allow these anyway,
+and with failurePolicy Fail, a webhook that is down would deny squall stop.
+*/}}
+{{- define "squall.changesRules" -}}
+request.operation == 'CREATE'
+|| object.metadata.?labels != oldObject.metadata.?labels
+|| object.?binaryData != oldObject.?binaryData
+|| object.?immutable != oldObject.?immutable
+|| [[object, oldObject].map(o, o.?data.orValue({}))].exists(d,
+d[0].exists(k, k != 'squall-stop' && d[0][?k] != d[1][?k])
+|| d[1].exists(k, k != 'squall-stop' && !(k in d[0]))
+|| ('squall-stop' in d[1] && d[0][?'squall-stop'] != d[1][?'squall-stop']
+&& d[1]['squall-stop'] != '{"stops":[]}\n'
+&& !d[0][?'squall-stop'].orValue('-').matches(r'^\s*$|^\{"stops":\[\{("(at|by)":"([^"\\]|\\.)*",?)+\}\]\}\s*$')))
+{{- end -}}
+
 {{/* Selector and failure policy for ConfigMaps with rules, shared by the webhooks that anchor and validate rules. */}}
 {{- define "squall.rulesReviews" -}}
 rules:
@@ -28,6 +45,13 @@ objectSelector:
   matchExpressions:
     - { key: squall.dev/rules, operator: Exists }
     - { key: squall.dev/rules, operator: NotIn, values: ['false'] }
+{{- if semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version }}
+# A stop does not need the webhook.
+matchConditions:
+  - name: changes-rules
+    expression: >-
+      {{- include "squall.changesRules" . | nindent 6 }}
+{{- end }}
 failurePolicy: {{ .Values.validation.rules.failurePolicy }}
 matchPolicy: Equivalent
 sideEffects: None

@@ -97,7 +97,8 @@ export class RulesTextEdit {
   }
 
   #indentOf(at: number): string {
-    return ' '.repeat(at - (this.#text.lastIndexOf('\n', at - 1) + 1))
+    const line = this.#text.slice(this.#text.lastIndexOf('\n', at - 1) + 1, at)
+    return ' '.repeat(line.replace('\ufeff', '').length)
   }
 
   #written(value: unknown): string {

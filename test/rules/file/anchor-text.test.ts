@@ -44,6 +44,12 @@ describe('the time of rules', () => {
     expect(text.startsWith('# yaml-language-server: $schema=./rules.schema.json\n')).toBe(true)
   })
 
+  it('follows a byte order mark', () => {
+    const text = `\ufeff${RULES.slice(RULES.indexOf('rules:'))}`
+    const line = 'appliedAt: 2026-03-01T09:00:00Z\n'
+    expect(anchorText(text, { now: AT })).toBe(text.replace('\ufeff', `\ufeff${line}`))
+  })
+
   it('stays for rules that stay, whatever else changes', () => {
     const first = anchorText(RULES, { now: AT })!
     expect(anchorText(RULES, { now: AT + HOUR, before: first })).toBe(first)

@@ -24,6 +24,9 @@ const WEBHOOK = 'inject.squall.dev'
 const PAGE = 'docs/get-started/kubernetes.md'
 const LIMITS: Limits = { timeoutMs: 5_000 }
 
+/** The ConfigMap of commands without --configmap; a Role may grant this one only. */
+const RULES = 'squall-rules'
+
 /** Rights that the commands need; each list is satisfied by one of its members. */
 const RIGHTS: readonly (readonly (readonly [verb: string, resource: string])[])[] = [
   [['list', 'pods']],
@@ -90,9 +93,10 @@ async function rightsCheck(client: KubeClient, namespace: string): Promise<reado
   )
   const lacking = missing.flat()
   const names = lacking.map(([verb, resource]) => `no permission to ${verb} ${resource}`)
-  const rules = lacking.map(
-    ([verb, resource]) => `{ apiGroups: [""], resources: [${resource}], verbs: [${verb}] }`,
-  )
+  const rules = lacking.map(([verb, resource]) => {
+    const only = resource === 'configmaps' ? `, resourceNames: [${RULES}]` : ''
+    return `{ apiGroups: [""], resources: [${resource}]${only}, verbs: [${verb}] }`
+  })
   const fix = `give the user a Role in ${namespace} with rules: [${rules.join(', ')}]`
   return [byProblems('permissions are granted', 'apply, status and stop are allowed', names, fix)]
 }
@@ -100,9 +104,10 @@ async function rightsCheck(client: KubeClient, namespace: string): Promise<reado
 async function may(
   client: KubeClient,
   namespace: string,
-  [verb, name]: readonly [string, string],
+  [verb, path]: readonly [string, string],
 ): Promise<boolean> {
-  const [resource, subresource] = name.split('/')
+  const [resource, subresource] = path.split('/')
+  const name = resource === 'configmaps' ? RULES : undefined
   const group = 'authorization.k8s.io'
   const response = await client.request({
     method: 'POST',
@@ -110,7 +115,7 @@ async function may(
     body: {
       apiVersion: `${group}/v1`,
       kind: 'SelfSubjectAccessReview',
-      spec: { resourceAttributes: { namespace, verb, resource, subresource } },
+      spec: { resourceAttributes: { namespace, verb, resource, subresource, name } },
     },
     what: "check the user's permissions",
     ...LIMITS,
@@ -193,23 +198,38 @@ async function namespaceChecks(
 ): Promise<readonly Check[]> {
   const scope = { namespace, selector, prefix, readToken }
   const { reports, servicesTrouble } = await sidecarOverview(client, scope, {})
-  const of = (test: PodTest): readonly string[] => reports.flatMap((each) => problemOf(each, test))
   if (reports.length === 0) {
     const fix = forbidden ?? `annotate a pod template with ${prefix}inject: "true": ${PAGE}`
     return [skipped('sidecars run', `no pod of ${namespace} has a sidecar`, fix)]
   }
-  const count = `${reports.length} in ${namespace}`
+  // A Job that has finished needs no sidecar.
+  const silent = problemsOf(reports, ({ trouble, pod }) =>
+    pod.sidecar === 'ended' ? undefined : trouble,
+  )
   const status = `squall status -n ${namespace} shows each`
+  const hasAsked = reports.some(({ state }) => state !== undefined)
+  return [
+    byProblems('sidecars run', `${reports.length} in ${namespace}`, silent, status),
+    ...sidecarChecks(reports, namespace, servicesTrouble, status).map((each) =>
+      each.result === 'passed' && !hasAsked
+        ? skipped(each.check, 'no sidecar responded', status)
+        : each,
+    ),
+  ]
+}
+
+function sidecarChecks(
+  reports: readonly SidecarReport[],
+  namespace: string,
+  servicesTrouble: string | undefined,
+  status: string,
+): readonly Check[] {
+  const of = (test: PodTest): readonly string[] => problemsOf(reports, test)
+  const asked = reports.filter(({ state }) => state !== undefined).length
+  const count = `${asked} of ${reports.length} in ${namespace}`
   const bypassed = of(({ warnings }) => (warnings.length === 0 ? undefined : warnings.join(', ')))
   const services = 'Services route to sidecars'
   return [
-    byProblems(
-      'sidecars run',
-      count,
-      // A Job that has finished needs no sidecar.
-      of(({ trouble, pod }) => (pod.sidecar === 'ended' ? undefined : trouble)),
-      status,
-    ),
     byProblems(
       'sidecars run the rules in their ConfigMap',
       count,
@@ -224,7 +244,7 @@ async function namespaceChecks(
     ),
     byProblems(
       'rules may act',
-      'armed',
+      `armed: ${count}`,
       of(({ state }) => (state === undefined || state.armed ? undefined : armedText(state))),
       `${remedies(reports, namespace)}; ${status}`,
     ),
@@ -236,9 +256,11 @@ async function namespaceChecks(
 
 type PodTest = (report: SidecarReport) => string | undefined
 
-function problemOf(report: SidecarReport, test: PodTest): readonly string[] {
-  const problem = test(report)
-  return problem === undefined ? [] : [`${report.pod.name}: ${problem}`]
+function problemsOf(reports: readonly SidecarReport[], test: PodTest): readonly string[] {
+  return reports.flatMap((report) => {
+    const problem = test(report)
+    return problem === undefined ? [] : [`${report.pod.name}: ${problem}`]
+  })
 }
 
 /** Returns how the rules of sidecars are armed again. */

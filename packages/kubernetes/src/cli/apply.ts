@@ -11,9 +11,17 @@ import {
   type WrittenRules,
 } from '../kube/apply-rules.ts'
 import { recordApplied, recordWarnings, userName } from '../kube/audit.ts'
-import { beginRules, countOf, isEnough, type Progress, rulesCheck } from '../kube/await-rules.ts'
+import {
+  beginRules,
+  countOf,
+  isEnough,
+  type PodCheck,
+  type Progress,
+  rulesCheck,
+} from '../kube/await-rules.ts'
 import {
   configMapKeys,
+  expectedDigest,
   gitOpsWarning,
   lastChange,
   stopProblem,
@@ -24,7 +32,7 @@ import { KubeError, retryConflicts } from '../kube/kube-error.ts'
 import { CONFIG_MAPS } from '../kube/resources.ts'
 import { rulesOf, type Targets, targetsOf, type PodTarget } from '../kube/targets.ts'
 import { isAhead, ruleEnd } from '#rules'
-import { isStopped } from '../kube/stop-sidecars.ts'
+import { stopsOf } from '../kube/stop-sidecars.ts'
 import type { InjectedPod } from '../kube/injected-pod.ts'
 import { textForPods, textWithTimes } from './applied-text.ts'
 import { sawBudget } from '../kube/budget.ts'
@@ -130,11 +138,34 @@ async function apply(run: Run): Promise<Outcome> {
   const digests = new Set(waitFor.flatMap(({ digest }) => digest ?? []))
   const matchers = `namespace="${namespace}", digest=~"${[...digests].join('|')}"`
   const series = ['squall_rules_info', matchers, 1] as const
-  await confirmPods(run, progress, confirmedBy(run, progress, rulesCheck, 'applied', series))
+  await confirmPods(
+    run,
+    progress,
+    confirmedBy(run, progress, checkOf(run, kept), 'applied', series),
+  )
   const ref = { namespace, name: configMap }
   const lasts = (found: Fields): boolean => textBefore(found, key) === textBefore(kept, key)
   const reverted = await writeObserved(run, [{ ref, state: 'applied', progress, key, lasts }])
   return { target, targets, change, progress, isReverted: reverted.length > 0 }
+}
+
+/** Checks sidecars for the rules, also beside other keys of the ConfigMap that changed since. */
+function checkOf({ asked }: Run, kept: Fields): PodCheck {
+  const { namespace, configMap: name, key } = asked
+  let reading: Promise<Fields | undefined> | undefined
+  return async (client, each, options) => {
+    const progress = await rulesCheck(client, each, options)
+    if (progress.state !== 'waiting' || progress.silent === true) return progress
+    reading ??= client.find({ kind: CONFIG_MAPS, namespace, name }, options).finally(() => {
+      setTimeout(() => (reading = undefined), 1_000).unref()
+    })
+    const found = await reading.catch(() => undefined)
+    if (found === undefined || textBefore(found, key) !== textBefore(kept, key)) return progress
+    const digest = each.pod.rules && expectedDigest(configMapKeys(found), each.pod.rules)
+    if (digest === each.digest) return progress
+    each.digest = digest
+    return rulesCheck(client, each, options)
+  }
 }
 
 /** Reads the ConfigMap, and decides what to write into it. Throws where it must stay as it is. */
@@ -142,9 +173,13 @@ async function planWrite(run: Run, pods: readonly InjectedPod[]) {
   const { client, request, asked, canAct, signal } = run
   const { key, namespace, configMap: name, prefix } = asked
   const before = await client.find({ kind: CONFIG_MAPS, namespace, name }, { signal })
-  if (isStopped(before)) {
+  const stops = stopsOf(before)
+  if (stops?.length !== 0) {
+    const selectors = stops?.map(({ selector }) => selector)
+    const only = selectors?.every((each) => each !== undefined) === true
+    const who = only ? `pods with ${foreign(selectors.join(' or '))} are` : `${namespace} is`
     const resume = asInvoked(`squall resume -n ${namespace}`)
-    run.warn(`${namespace} is stopped: no rule acts until ${resume}`)
+    run.warn(`${who} stopped: no rule acts${only ? ' in them' : ''} until ${resume}`)
   }
   run.warn(gitOpsWarning(before, 'the rules'))
   const now = client.now()
@@ -220,7 +255,7 @@ function outcomeText({ target, progress, isReverted }: Outcome, { request, signa
   // Pods that wait for reverted rules would wait forever.
   const isWaiting = countOf(progress, 'waiting') > 0 && isReverted !== true
   const rest = skipped === 0 ? '' : `, ${skipped} not waited for`
-  const what = rulesOf(target.text).length === 0 ? 'no rules' : 'active rules'
+  const what = rulesOf(target.text).length === 0 ? 'no rules' : 'rules loaded'
   const applied = countOf(progress, 'applied')
   const head = `${what} in ${applied} of ${progress.size} pods${rest}\n`
   const next = signal.aborted

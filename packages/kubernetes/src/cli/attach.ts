@@ -81,10 +81,11 @@ async function attach(
     notice(`no rule acts on the probe paths ${probePaths.join(', ')}`)
   }
   try {
-    const until = new Date(Date.now() + forMs).toISOString().replace(/\.\d+/, '')
-    const trouble = await record(client, ref, 'attached', `, until ${until}`, signal)
+    const last = endOf(startBefore.getTime() + forMs)
+    const trouble = await record(client, ref, 'attached', `, until ${last}`, signal)
     if (trouble !== undefined) notice(`the event was not recorded: ${trouble.message}`)
     const state = await awaitAttached(client, ref, container, text, wait)
+    const until = endOf(Date.now() + forMs)
     const { armed, reasons } = state
     const words = `port ${ports.join(', ')}, ${armedText(state)}, until ${until}`
     const shown = json ? jsonText({ ok: true, ...report, armed, reasons, until }) : undefined
@@ -97,6 +98,11 @@ async function attach(
     notice(`${plain(error.message)}; check the log with ${look}, and detach with ${undo}`)
     return FAILED
   }
+}
+
+/** Returns the time without milliseconds. */
+function endOf(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+/, '')
 }
 
 /** Runs `squall attach --undo`: ends the attached sidecar of a pod; returns the exit code. */

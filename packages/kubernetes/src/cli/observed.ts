@@ -66,7 +66,7 @@ async function annotate(
     warn(`${wrong}; if a GitOps tool reverts changes, write ${key} into Git, or suspend the sync`)
     return ref
   }
-  if (found === undefined) return undefined
+  if (found === undefined || isOutdated(progress, found)) return undefined
   const mount = [...progress.keys()].find(({ pod }) => pod.rules)?.pod.rules ?? WHOLE_MOUNT
   const counted = countedPods(progress)
   const observed = {
@@ -95,4 +95,13 @@ async function annotate(
     ...limits,
   })
   return undefined
+}
+
+/** Returns true where pods confirmed content that another command has changed since. */
+function isOutdated(progress: Progress, found: Fields): boolean {
+  const keys = configMapKeys(found)
+  return [...progress.keys()].some(
+    ({ pod, digest }) =>
+      digest !== undefined && digest !== expectedDigest(keys, pod.rules ?? WHOLE_MOUNT),
+  )
 }

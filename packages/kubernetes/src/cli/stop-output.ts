@@ -78,7 +78,9 @@ export function stopText(run: StopRun): string {
     lines.unshift(`${NOT_DONE[request.action]}: ${UNKNOWN_PODS}`)
   const where = namespace === undefined ? '-A' : `-n ${namespace}`
   const { selector } = request.cluster
-  const only = selector === undefined ? '' : ` -l '${selector}'`
+  // Where all pods were already stopped, only a resume without a selector ends that.
+  const isCovered = [...changes.values()].every(({ change }) => change === 'unchanged')
+  const only = selector === undefined || isCovered ? '' : ` -l '${selector}'`
   if (request.action === 'stop' && !dryRun && failed < changes.size) {
     if (namespace === undefined && request.onlyProduction === undefined) lines.push(UNCOVERED)
     lines.push(
@@ -124,7 +126,7 @@ const TEXTS: { readonly [Change in StopChange]?: string } = {
 const DRY_RUN = 'dry run: nothing was changed\n'
 const INTERRUPTED = 'interrupted: sidecars apply the changes made so far; nothing else is changed\n'
 
-const NO_PRODUCTION = 'no sidecar runs in a production namespace\n'
+const NO_PRODUCTION = 'no sidecar runs in a production namespace without allow-production\n'
 const UNKNOWN_PRODUCTION = 'nothing was stopped: the production namespaces are unknown\n'
 const UNTIL_NO_PRODUCTION =
   'to resume: squall resume, which is rejected while the namespace is production\n'

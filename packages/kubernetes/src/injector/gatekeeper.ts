@@ -92,6 +92,7 @@ export function containerEnvironments(pod: Pod) {
   }))
 }
 
-function isWindows({ spec }: Pod): boolean {
+/** Returns true for a pod that runs on Windows. */
+export function isWindows({ spec }: Pod): boolean {
   return spec?.os?.name === 'windows' || spec?.nodeSelector?.['kubernetes.io/os'] === 'windows'
 }

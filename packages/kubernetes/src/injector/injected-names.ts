@@ -56,8 +56,9 @@ export const STATUS_KEY = 'status'
 /** The label by which pods with a sidecar are listed. */
 export const SIDECAR_LABEL = 'sidecar'
 
-/** Keys that Squall writes on pods; they are not options. */
+/** Keys that Squall or its chart writes on pods; they are not options. */
 export const OUTPUT_KEYS: readonly string[] = [
+  'gateway',
   STATUS_KEY,
   SIDECAR_LABEL,
   'rules-digest',

@@ -42,6 +42,11 @@ const PASSED_ON = [
   'trace-url',
 ] as const
 
+/** Returns a value in which Kubernetes replaces no `$(NAME)`. */
+export function literal(text: string): string {
+  return text.replaceAll('$', '$$$$')
+}
+
 export function sidecarArgs(plan: Plan): readonly string[] {
   const { mode, ports, options, environment, settings, tls } = plan
   // Where the upstream listens on the address of the pod, SQUALL_UPSTREAM_HOST replaces this host.
@@ -69,7 +74,7 @@ export function sidecarArgs(plan: Plan): readonly string[] {
   if (plan.isProductionAllowed) args.push('--allow-production')
   for (const key of PASSED_ON) {
     const value = options.get(key)
-    if (value !== undefined) args.push(`--${key}`, value)
+    if (value !== undefined) args.push(`--${key}`, literal(value))
   }
   if (options.get('tasks') === 'false') args.push('--tasks=false')
   if (options.get('trust-markers') === 'true') args.push('--trust-markers')

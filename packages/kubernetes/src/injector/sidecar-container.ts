@@ -16,6 +16,7 @@ import {
 import { OUTBOUND_GROUP } from './outbound.ts'
 import { STOP_KEY } from '#rules'
 import {
+  literal,
   type Plan,
   reachesByLoopback,
   shutdownTimes,
@@ -157,11 +158,6 @@ function sidecarPorts({ mode, ports, settings }: Plan): readonly ContainerPort[]
 
 function ask(path: string, port: number, periodSeconds: number, failureThreshold: number): Probe {
   return { httpGet: { path, port }, periodSeconds, timeoutSeconds: 3, failureThreshold }
-}
-
-/** Returns a value in which Kubernetes replaces no `$(NAME)`. */
-export function literal(text: string): string {
-  return text.replaceAll('$', '$$$$')
 }
 
 /** Returns true for a pod whose traffic an init container redirects. */

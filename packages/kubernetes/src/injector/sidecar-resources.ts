@@ -144,7 +144,9 @@ function fitted(pod: Pod, resources: SidecarResources): SidecarResources {
       (sum, each) => sum + (amount(each.resources?.requests, kind) ?? 0),
       0,
     )
-    if (promised !== undefined && taken + value(result[request]) > promised) result[request] = '0'
+    const left = (promised ?? Infinity) - taken
+    // Sums of fractions are inexact.
+    if (value(result[request]) > left + 1e-9) result[request] = '0'
   }
   return result
 }

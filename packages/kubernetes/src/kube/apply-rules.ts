@@ -43,8 +43,8 @@ export interface RulesTarget {
 /** A pod, and the digest that its sidecar should report. */
 export interface AwaitedPod {
   readonly pod: InjectedPod
-  /** Undefined when its sidecar does not read the key. */
-  readonly digest: string | undefined
+  /** Undefined when its sidecar does not read the key. Changes with the other keys. */
+  digest: string | undefined
   /** False when no rule is for it, and none was before. */
   readonly isReached: boolean
 }

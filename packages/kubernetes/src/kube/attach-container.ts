@@ -10,7 +10,9 @@ import {
   type Pod,
 } from '../injector/pod-types.ts'
 import { portNumber } from '../injector/rewrite-probes.ts'
-import { fromPod, literal } from '../injector/sidecar-container.ts'
+import { isWindows } from '../injector/gatekeeper.ts'
+import { literal } from '../injector/sidecar-args.ts'
+import { fromPod } from '../injector/sidecar-container.ts'
 import { heapOption } from '../injector/sidecar-resources.ts'
 import { type TakenPort, takenPorts } from '../injector/taken-ports.ts'
 import { findHttps } from '../injector/upstream-tls.ts'
@@ -152,7 +154,7 @@ function checkPod(pod: Fields): void {
     const wrong = `the container ${mesh} of a service mesh redirects the same traffic`
     throw attachError(wrong, 'inject the sidecar in mode port: squall.dev/mode: port')
   }
-  if (fieldsOf(spec['os'])['name'] === 'windows') {
+  if (isWindows(pod)) {
     throw attachError('the pod runs on Windows', 'the redirect requires Linux')
   }
   if (annotations['kubernetes.io/config.mirror'] !== undefined) {

@@ -35,7 +35,9 @@ export function changeConfigMap(
     return client.create(ref, { apiVersion: 'v1', kind: 'ConfigMap', metadata: own, data }, limits)
   }
   const { resourceVersion } = metadataOf(before)
-  const body = { metadata: { resourceVersion, ...metadata }, data }
+  // A key may be in one of both.
+  const binaryData = Object.fromEntries(Object.keys(data).map((key) => [key, null]))
+  const body = { metadata: { resourceVersion, ...metadata }, data, binaryData }
   return client.patch(ref, 'merge', body, limits)
 }
 

@@ -8,6 +8,7 @@ import {
   SIDECAR_LABEL,
   WORKLOAD_VARIABLE,
 } from '../injector/injected-names.ts'
+import { isWindows } from '../injector/gatekeeper.ts'
 import { ATTACHED_ADMIN_PORT, attachedContainers, ephemeralState } from './attach-container.ts'
 import type { PodSelf } from '#rules'
 import type { KubeClient } from './kube-client.ts'
@@ -106,7 +107,9 @@ export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | unde
   const status = statusOf(annotations[`${prefix}status`], container)
   if (container === undefined) {
     const asks = (annotations[`${prefix}inject`] ?? labels[`${prefix}inject`]) === 'true'
-    return asks ? { ...common, ...status, sidecar: 'absent', adminPort: ADMIN_PORT } : undefined
+    return asks && !isWindows(pod)
+      ? { ...common, ...status, sidecar: 'absent', adminPort: ADMIN_PORT }
+      : undefined
   }
   const number = portWith(container, 'name', ADMIN_PORT_NAME)?.['containerPort']
   return {

@@ -185,7 +185,7 @@ export class KubeConnection {
       if (error instanceof KubeError) throw error
       request.signal?.throwIfAborted()
       if (limit.aborted) {
-        const why = `${server.host} did not respond within ${timeoutMs / 1000} s; check that it is reachable from here`
+        const why = silence(request.path, server.host, timeoutMs)
         throw new KubeError('timeout', `cannot ${what}: ${why}`)
       }
       throw this.#unreachable(what, error as NodeJS.ErrnoException)
@@ -267,4 +267,12 @@ function mayRepeat(request: KubeRequest, error: unknown): error is KubeError {
   const isNamed = fieldsOf(fieldsOf(body)['metadata'])['name'] !== undefined
   const isSafe = method === 'POST' ? isNamed || may === true : method !== 'DELETE'
   return isSafe && (status === 504 || code === 'unreachable' || code === 'timeout')
+}
+
+/** Describes what did not respond: the API server, or a pod behind it. */
+function silence(path: string, host: string, timeoutMs: number): string {
+  const [who, next] = path.includes('/proxy/')
+    ? [`the pod, through ${host},`, 'the pod and its node run']
+    : [host, 'it is reachable from here']
+  return `${who} did not respond within ${timeoutMs / 1000} s; check that ${next}`
 }

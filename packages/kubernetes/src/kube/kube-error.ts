@@ -115,7 +115,8 @@ function meaning(code: KubeErrorCode, status: number, detail: string, cluster: s
   if (code === 'unauthorized') {
     return `the API server rejected the credentials of ${cluster}; log in again`
   }
-  if (code === 'forbidden' && !detail.startsWith('admission webhook')) {
+  // Policies, Pod Security and terminating namespaces respond with 403, too.
+  if (code === 'forbidden' && /^$|\bUser "[^"]*" cannot /.test(detail)) {
     return `${responded}; ${missingRight(detail)}`
   }
   if (code === 'conflict') {

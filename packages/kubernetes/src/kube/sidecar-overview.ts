@@ -74,7 +74,7 @@ const TROUBLE = {
   starting: 'its sidecar is not running yet',
   ended: 'the pod has terminated',
   absent:
-    'the requested sidecar is missing: the pod was created while the webhook was down; delete the pod to recreate it',
+    'the requested sidecar is missing: the pod was created while the webhook was down, so delete the pod to recreate it; or the webhook leaves the pod unchanged, for example in a production or excluded namespace',
 } as const
 
 /**

@@ -30,7 +30,7 @@ export function isStopped(configMap: Fields | undefined): boolean {
 /**
  * Returns the stops of a ConfigMap; undefined when the key holds anything else, which stops all.
  */
-function stopsOf(configMap: Fields | undefined): readonly Stop[] | undefined {
+export function stopsOf(configMap: Fields | undefined): readonly Stop[] | undefined {
   const text = fieldsOf(configMap?.['data'])[STOP_KEY]
   // An empty key is one: `kubectl patch` writes it in an emergency.
   return typeof text === 'string' ? parseStops(text) : []

@@ -10,6 +10,7 @@ import { type CheckedKeys, checkKeys, type RulesChecker, tooSlow } from './check
 import { accepted, type DecideParts, denied, guarded, notChecked, notMeant } from './decide-pod.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
+import type { ActingRule } from './rules-policy.ts'
 
 /** The inputs of decisions about rules. */
 export interface RulesParts extends DecideParts {
@@ -52,12 +53,14 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
     }
     const isNew = !changed.every((rules) => isRestored(rules, object, oldObject))
     if (keeps && !wasDisarmed && !isNew) return inProduction(review, parts)
+    // Rules that were there before are not new, unless what kept them from acting ends.
+    const before = keeps && !wasDisarmed ? same : undefined
+    const rules = await addedRules(checked, before, parts)
+    if (rules.length === 0) return inProduction(review, parts)
     const wasSeen = sawBudget(object, parts.settings.prefix)
     const denial = await parts.budget?.(review.namespace, wasSeen)
     if (denial !== undefined) return denied('budget', denial)
-    // Rules that were there before are not new, unless what kept them from acting ends.
-    const before = keeps && !wasDisarmed ? same : undefined
-    const [first, ...rest] = await outsidePolicy(review, checked, before, parts)
+    const [first, ...rest] = await outsidePolicy(review, rules, parts)
     return first === undefined ? inProduction(review, parts) : denied('policy', first, rest)
   })
 }
@@ -121,21 +124,28 @@ function endsDisarm(before: Fields, { checker }: RulesParts): Promise<boolean> {
   })
 }
 
-/** Returns why the policy does not allow the rules that were not there before. */
-async function outsidePolicy(
-  { object = {}, namespace: name }: Review,
+/** Returns the rules that can act and were not there before. */
+async function addedRules(
   { acting }: CheckedKeys,
   before: Fields | undefined,
+  { checker }: RulesParts,
+): Promise<readonly ActingRule[]> {
+  if (before === undefined) return acting
+  // Each key by itself: whether the old rules fit together does not matter.
+  const old = await checker.inTurn((signal) => checkKeys(configMapKeys(before), true, signal))
+  const known = new Set(old.acting.map((rule) => JSON.stringify(rule)))
+  return acting.filter((rule) => !known.has(JSON.stringify(rule)))
+}
+
+/** Returns why the policy does not allow new rules. */
+async function outsidePolicy(
+  { object = {}, namespace: name }: Review,
+  rules: readonly ActingRule[],
   { policy, checker, settings, podEnvironment }: RulesParts,
 ): Promise<readonly string[]> {
-  if (policy === undefined || acting.length === 0) return []
+  if (policy === undefined) return []
   const namespace = await podEnvironment.namespace(name)
   return checker.inTurn(async (signal) => {
-    // Each key by itself: whether the old rules fit together does not matter.
-    const old = before && (await checkKeys(configMapKeys(before), true, signal))
-    const known = new Set(old?.acting.map((rule) => JSON.stringify(rule)))
-    const rules = acting.filter((rule) => !known.has(JSON.stringify(rule)))
-    if (rules.length === 0) return []
     const lines = await policy({ rules, namespace, settings, now: serverTime(object), signal })
     if (signal.aborted) throw tooSlow()
     return lines

@@ -102,6 +102,12 @@ describe('the ports', () => {
 })
 
 describe('the sidecar', () => {
+  it('gets annotations as they are written, without variables of Kubernetes', () => {
+    const injected = inject(podOf({ 'exclude-paths': '/$$x', 'deny-tools': '$(POD_IP)' }))
+    const { args } = containerOf(injected, 'squall')
+    expect(args).toEqual(expect.arrayContaining(['/$$$$x', '$$(POD_IP)']))
+  })
+
   it.each(['redirect', 'port', 'bind'])(
     'in mode %s is started in a way that squall run takes',
     (mode) => {

@@ -42,6 +42,11 @@ describe('the class of a pod', () => {
   it('stays Guaranteed, by the sidecar and by the init container', () => {
     const equal = { requests: half, limits: half }
     expect(inject(guaranteed).all).toEqual([equal, equal])
+    const fractions = {
+      limits: { cpu: 0.7, memory: '1.1G' },
+      requests: { cpu: '700m', memory: '1100M' },
+    }
+    expect(inject(fractions, { qos: 'guaranteed' }).all).toEqual([equal, equal])
     // A request that is left out is the limit.
     expect(inject({ limits: guaranteed.limits! }).all).toEqual([equal, equal])
   })
@@ -87,6 +92,12 @@ describe('resources of the pod itself', () => {
   it('are shared without a request where the containers request all of them', () => {
     const { all } = inject({ requests: { cpu: '1', memory: '1Gi' } }, {}, pool('1Gi'))
     expect(all[0]?.requests).toEqual({ cpu: '10m', memory: '0' })
+  })
+
+  it('leave room for fractions that fill them exactly', () => {
+    const resources = { limits: { cpu: '0.3', memory: '1Gi' } }
+    const { all } = inject({ requests: { cpu: '0.1' } }, { 'cpu-request': '200m' }, { resources })
+    expect(all[0]?.requests).toMatchObject({ cpu: '200m' })
   })
 
   it('bound the limits of the sidecar', () => {

@@ -42,7 +42,7 @@ test('rules for pods with a label arm no other pod that reads the ConfigMap', as
   const { code, out, err } = await shop.apply('-f', await write(failing('first')), '-l', 'app=a')
   expect({ code, out }).toEqual({
     code: 0,
-    out: 'active rules in 1 of 2 pods, 1 not waited for\n  b-1: skipped, no rule matches this pod\n',
+    out: 'rules loaded in 1 of 2 pods, 1 not waited for\n  b-1: skipped, no rule matches this pod\n',
   })
   expect(err).toContain('rules act in 1 of 2 pods that read the configmap\n  acts in a-1\n')
   expect(err).toContain('  not in b-1: podLabels.app expected "a", got b\n')
@@ -57,7 +57,7 @@ test('pods that lose their rules to others are waited for, too, and the rules ar
   const { shop, a, b, write } = await start()
   await shop.apply('-f', await write(failing('first')), '-l', 'app=a')
   const { code, err, out } = await shop.apply('-f', await write(failing('second')), '-l', 'app=b')
-  expect({ code, out }).toEqual({ code: 0, out: 'active rules in 2 of 2 pods\n' })
+  expect({ code, out }).toEqual({ code: 0, out: 'rules loaded in 2 of 2 pods\n' })
   expect(err).toContain('replaces the rules first, by tester; to keep them use another --key\n')
   expect(await shop.ask(a)).toContain('fine')
   expect(await shop.ask(b)).toContain('second')

@@ -27,7 +27,7 @@ test('rules reach every sidecar of the namespace, and act there', async () => {
     await shop.addPod('shop-3'),
   ]
   const { code, out, err } = await shop.apply('-f', await write(failing('first')))
-  expect({ code, out }).toEqual({ code: 0, out: 'active rules in 3 of 3 pods\n' })
+  expect({ code, out }).toEqual({ code: 0, out: 'rules loaded in 3 of 3 pods\n' })
   expect(err).toContain('configmap squall-rules in shop: created\n')
   expect(err).toMatch(/shop-2: applied, armed\n/)
   const { 'rules.yaml': text = '' } = shop.rules()
@@ -105,11 +105,20 @@ test('a sidecar that refuses the rules is named with line and column', async () 
   shop.api.sidecars.set('shop/shop-2', await refusing(squall.admin))
   const { code, out } = await shop.apply('-f', await write(failing('first')))
   expect(code).toBe(1)
-  expect(out).toContain('active rules in 1 of 2 pods')
+  expect(out).toContain('rules loaded in 1 of 2 pods')
   expect(out).toMatch(
     / {2}shop-2: rejected, the rules are invalid\n {4}rules\.yaml:3:5: rules\[0\]\.percnt: unknown key/,
   )
   expect(out).toContain('keep their previous rules')
+})
+
+test('a stop of some pods is reported as that', async () => {
+  const { shop, write } = await start()
+  await shop.addPod('shop-1')
+  await shop.stop('-n', 'shop', '-l', 'app=other', '--timeout', '2s')
+  const { err, out } = await shop.apply('-f', await write(failing('first')))
+  expect(err).toContain('pods with app=other are stopped: no rule acts in them until')
+  expect(out).toBe('rules loaded in 1 of 1 pods\n')
 })
 
 test('a pod that hears of nothing lets the wait end with the next step', async () => {
@@ -118,7 +127,7 @@ test('a pod that hears of nothing lets the wait end with the next step', async (
   await shop.addPod('shop-2', { isDeaf: true })
   const { code, out } = await shop.apply('-f', await write(failing('first')), '--timeout', '3s')
   expect(code).toBe(1)
-  expect(out).toMatch(/active rules in 1 of 2 pods\n {2}shop-2: waiting, still has /)
+  expect(out).toMatch(/rules loaded in 1 of 2 pods\n {2}shop-2: waiting, still has /)
   expect(out).toContain('timed out after 3 s; check again with npx mcp-squall status -n shop')
 })
 
@@ -136,7 +145,7 @@ test('only sidecars that read this are waited for', async () => {
   })
   const { code, out } = await shop.apply('-f', await write(failing('first')), '-n', 'shop')
   expect(code).toBe(0)
-  expect(out).toContain('active rules in 1 of 3 pods, 2 not waited for\n')
+  expect(out).toContain('rules loaded in 1 of 3 pods, 2 not waited for\n')
   expect(out).toMatch(/shop-2: skipped, its sidecar is not running yet/)
   expect(out).toMatch(/shop-4: skipped, reads a different key of the ConfigMap/)
   const none = await shop.apply('-f', join(shop.directory, 'rules.yaml'), '--configmap', 'unread')

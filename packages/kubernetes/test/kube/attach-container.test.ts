@@ -102,6 +102,7 @@ describe('nothing is attached to', () => {
     ['the network of a node', pod({ hostNetwork: true }), /hostNetwork/],
     ['a mesh', pod({ containers: [APP, { name: 'istio-proxy' }] }), /istio-proxy.*mode port/],
     ['Windows', pod({ os: { name: 'windows' } }), /Windows/],
+    ['Windows nodes', pod({ nodeSelector: { 'kubernetes.io/os': 'windows' } }), /Windows/],
     [
       'a static pod',
       pod({}, { metadata: { annotations: { 'kubernetes.io/config.mirror': 'x' } } }),
@@ -145,6 +146,13 @@ describe('a container that was attached', () => {
     const found = readInjectedPod(withAttached({ running: {} }), 'squall.dev/')
     expect(found).toMatchObject({ mode: 'attached', sidecar: 'running', adminPort: 15390 })
   })
+})
+
+test('a pod on Windows does not ask for a sidecar', () => {
+  const metadata = { name: 'shop-1', annotations: { 'squall.dev/inject': 'true' } }
+  const windows = { nodeSelector: { 'kubernetes.io/os': 'windows' } }
+  expect(readInjectedPod(pod({}, { metadata }), 'squall.dev/')).toMatchObject({ sidecar: 'absent' })
+  expect(readInjectedPod(pod(windows, { metadata }), 'squall.dev/')).toBeUndefined()
 })
 
 test('nothing is attached to a server with TLS, which the sidecar could not read', () => {

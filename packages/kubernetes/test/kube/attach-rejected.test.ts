@@ -96,3 +96,20 @@ test.each(['containers', 'initContainers'])(
     expect(allowed).toMatchObject({ code: 1, stderr: expect.stringContaining('is forbidden') })
   },
 )
+
+test('the audited end of faults includes the time until the container starts', async () => {
+  const before = Date.now()
+  let note = ''
+  await attach({}, ({ api }) => {
+    api.before = ({ path, body }) => {
+      if (path.endsWith('/events')) note = JSON.stringify(body)
+      // Nobody can wait for it.
+      return addsContainer({ path } as Seen) || note === '' ? undefined : 403
+    }
+  })
+  const [, until = ''] = /until (20[^" ]+Z)/.exec(note) ?? []
+  const [minutes, timeout] = [15, 60]
+  expect(Date.parse(until)).toBeGreaterThanOrEqual(
+    before + minutes * 60_000 + timeout * 1000 - 1000,
+  )
+})

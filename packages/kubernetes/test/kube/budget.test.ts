@@ -169,6 +169,18 @@ test('the webhook denies new rules in a freeze, and lets a stop and a restored b
   const denied = await ask({ 'rules.yaml': two }, { 'rules.yaml': one })
   expect(denied).toMatchObject({ allowed: false, auditAnnotations: { rules: 'denied: budget' } })
   expect(denied.status?.message).toContain('frozen until freeze is removed; set by sre')
+  const both = { 'rules.yaml': one, 'more.yaml': two }
+  const none = { 'more.yaml': 'rules: []' }
+  const off = { 'more.yaml': `enabled: false\n${two}` }
+  const kept = { 'more.yaml': `${two}${failing('kept').replace('rules:\n', '')}` }
+  expect(await ask({ ...both, ...none }, both)).toMatchObject({ allowed: true })
+  expect(await ask({ ...both, ...off }, both)).toMatchObject({ allowed: true })
+  expect(await ask(both, { ...both, ...kept })).toMatchObject({ allowed: true })
+  expect(await ask({ ...both, ...kept }, both)).toMatchObject({ allowed: false })
+  // The end of what disarmed all rules is new chaos.
+  expect(await ask({ ...both, ...none }, { ...both, ...off })).toMatchObject({
+    allowed: false,
+  })
   const stopped = { 'rules.yaml': one, 'squall-stop': '{"stops":[{}]}' }
   expect(await ask(stopped, { 'rules.yaml': one })).toMatchObject({ allowed: true })
   for (const ended of [{}, { 'squall-stop': '{"stops":[]}' }]) {

@@ -30,6 +30,12 @@ function install(caEnds: number, ready = 'True'): void {
   shop.api.put(`${SYSTEM}/pods/squall-1`, { metadata, status })
 }
 
+interface Right {
+  readonly verb: string
+  readonly resource: string
+  readonly name?: string
+}
+
 interface Outcome {
   readonly ok: boolean
   readonly checks: readonly { check: string; result: string; found: string; fix?: string }[]
@@ -120,6 +126,26 @@ No check failed.
 `)
 })
 
+test('a Role for one ConfigMap is enough, and the suggested one is such a Role', async () => {
+  install(30 * DAY)
+  expect(await check()).toEqual(GOOD)
+  const asked = shop.api.seen.flatMap(({ body }) => {
+    const { resourceAttributes: of } = (body['spec'] ?? {}) as { resourceAttributes?: Right }
+    return of === undefined ? [] : [`${of.verb} ${of.resource} ${of.name ?? ''}`.trim()]
+  })
+  expect(asked).toEqual(
+    expect.arrayContaining([
+      'list pods',
+      'get configmaps squall-rules',
+      'patch configmaps squall-rules',
+    ]),
+  )
+  shop.api.denied.add('patch configmaps')
+  const args = ['check', '-n', 'shop', '--kubeconfig', shop.kubeconfig]
+  const { stdout } = await startProgram(args, {}, { here: true })
+  expect(stdout).toContain('resources: [configmaps], resourceNames: [squall-rules], verbs: [patch]')
+})
+
 test('production is named, and no next step leads into it', async () => {
   install(30 * DAY)
   shop.api.put('/api/v1/namespaces/prod-eu', { metadata: { name: 'prod-eu' } })
@@ -158,4 +184,14 @@ test('an API server that does not respond is the only result', async () => {
   const results = await check()
   expect(Object.keys(results)).toEqual(['the API server responds'])
   expect(results['the API server responds']).toMatch(/^failed: cannot read the version/)
+})
+
+test('checks of sidecars do not pass where no sidecar responded', async () => {
+  install(30 * DAY)
+  shop.addPaper('shop-1')
+  const results = await check()
+  expect(results['sidecars run']).toBe('failed: shop-1: its sidecar is not running yet')
+  for (const name of Object.keys(GOOD).slice(-4)) {
+    expect(results[name]).toBe('skipped: no sidecar responded')
+  }
 })

@@ -135,7 +135,7 @@ test('all sidecars are asked when Prometheus shows as done what is not', async (
   expect(err).toMatch(
     /warning: Prometheus and the sidecar of shop-\d+ disagree; each sidecar is queried directly\n/,
   )
-  expect(out).toContain(`active rules in 0 of ${MANY} pods`)
+  expect(out).toContain(`rules loaded in 0 of ${MANY} pods`)
   expect(out).toContain('still has')
   expect(code).toBe(1)
 })

@@ -74,7 +74,7 @@ test('apply and status run in one cluster after the other, as text and as one do
   for (const shop of [east, west]) expect(shop.rules()['rules.yaml']).toContain('first')
   expect(first.written.err).toMatch(/^east: configmap squall-rules in shop: created$/m)
   expect(first.written.out).toMatch(
-    /^context east:\nactive rules in 1 of 1 pods\ncontext gone:\ncannot [^\n]+\ncontext west:\nactive rules/,
+    /^context east:\nrules loaded in 1 of 1 pods\ncontext gone:\ncannot [^\n]+\ncontext west:\nrules loaded/,
   )
   const second = outputs()
   const status = asked(['status', '--json', ...args]) as StatusRequest

@@ -77,6 +77,10 @@ test('each kind of refusal has its code and says what to do', async () => {
   expect(forbidden.message).toContain(
     'give tester a Role in "shop" with apiGroups: [""], resources: ["configmaps"], verbs: ["patch"]',
   )
+  // No right allows what a policy denies.
+  const policy = { message: 'pods "a" is forbidden: violates a policy: it cannot run here' }
+  const denied = responseError('patch pod "a"', 403, policy, Buffer.from(''), 'test')
+  expect(denied.message).toBe(`cannot patch pod "a": ${policy.message}`)
   cluster.api.before = () => 429
   const busy = await errorOf(cluster.client.get(PLACE))
   expect(isKubeError(busy, 'too_many_requests')).toBe(true)
@@ -126,14 +130,17 @@ test('responses that no API server sends are bounded and reported', async () => 
     errorOf(
       client.request({
         method: 'GET',
-        path: `/${name}`,
+        path: `/a/${name}`,
         what: 'look',
-        timeoutMs: name === 'slow' ? 400 : 10_000,
+        timeoutMs: name.endsWith('slow') ? 400 : 10_000,
         maxBytes: 100_000,
       }),
     )
   expect((await ask('slow')).message).toMatch(
     /did not respond within 0.4 s; check that it is reachable/,
+  )
+  expect((await ask('proxy/slow')).message).toMatch(
+    /^cannot look: the pod, through [^ ]+, did not respond within 0.4 s; check that the pod and its/,
   )
   expect((await ask('large')).message).toMatch(/more than 100000 bytes/)
   expect((await ask('cut')).message).toMatch(/^cannot look \(odd\): /)

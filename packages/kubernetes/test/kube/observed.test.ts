@@ -260,7 +260,7 @@ test.each(['GET', 'PATCH'] as const)(
     const file = await rulesFile(shop, 'mine')
     const { code, out, err } = await shop.apply('-f', file)
     expect(code).toBe(1)
-    expect(out).toBe('active rules in 1 of 1 pods\n')
+    expect(out).toBe('rules loaded in 1 of 1 pods\n')
     expect(err).toContain(
       'warning: after this command, rules.yaml of the ConfigMap squall-rules in shop was changed, by kustomize-controller at 2026-05-01T09:00:00Z; if a GitOps tool reverts changes, write rules.yaml into Git, or suspend the sync\n',
     )
@@ -278,6 +278,15 @@ test('a change of another key meanwhile is read before the confirmation is recor
   expect(code).toBe(0)
   expect(observed(shop)).toMatchObject({ state: 'applied', ok: true })
   expect(shop.rules()).toHaveProperty('notes')
+})
+
+test('content that no sidecar has confirmed is not recorded', async () => {
+  const shop = opened(await startCluster('shop'))
+  await shop.addPod('shop-1')
+  writtenInBetween(shop, 'PATCH', { 'more.yaml': failing('second') })
+  expect(await shop.apply('-f', await rulesFile(shop, 'first'))).toMatchObject({ code: 0 })
+  expect(shop.rules()).toHaveProperty('more.yaml')
+  expect(observed(shop)).toBeUndefined()
 })
 
 test('a resume that a tool undoes is reported', async () => {

@@ -215,7 +215,7 @@ test('rules are applied, and a port is forwarded, through the proxy', async () =
   const rules = join(shop.directory, 'rules.yaml')
   await writeFile(rules, failing('first'))
   const applied = await shop.apply('--kubeconfig', file, '-f', rules)
-  expect(applied).toMatchObject({ code: 0, out: 'active rules in 1 of 1 pods\n' })
+  expect(applied).toMatchObject({ code: 0, out: 'rules loaded in 1 of 1 pods\n' })
   expect(proxy.targets.length).toBeGreaterThan(1)
 })
 

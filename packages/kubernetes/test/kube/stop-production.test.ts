@@ -18,7 +18,7 @@ test('squall stop --production stops a namespace that is labelled production, an
   await shop.addPod('shop-1')
   expect(await shop.stop('--production')).toMatchObject({
     code: 0,
-    out: 'no sidecar runs in a production namespace\n',
+    out: 'no sidecar runs in a production namespace without allow-production\n',
   })
   expect(shop.rules()).toEqual({})
   shop.api.put('/api/v1/namespaces/shop', {
@@ -61,7 +61,7 @@ test('squall stop --production stops the namespace of a variable alone, as that 
     [[], { SQUALL_NAMESPACE: 'cart' }],
   ] as const) {
     const { code, stdout } = await startProgram([...args, ...more], env, { here: true })
-    expect(stdout).toBe('no sidecar runs in a production namespace\n')
+    expect(stdout).toBe('no sidecar runs in a production namespace without allow-production\n')
     expect(code).toBe(0)
   }
   expect(shop.rules()).toEqual({})

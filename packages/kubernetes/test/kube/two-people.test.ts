@@ -80,6 +80,25 @@ test('two people who apply different keys at once lose nothing', async () => {
   expect(Object.keys(shop.rules()).sort()).toEqual(['one.yaml', 'rules.yaml', 'two.yaml'])
 })
 
+test('apply confirms rules beside another key that changes while it waits', async () => {
+  const { shop, file } = await start()
+  const pods = ['shop-1', 'shop-2']
+  for (const name of pods) await shop.addPod(name)
+  const isTouch = (seen: Seen): boolean => seen.method === 'PATCH' && seen.path.endsWith('shop-1')
+  once(shop, isTouch, async () => {
+    const found = shop.api.store.get(PATH)!
+    shop.api.put(PATH, { ...found, data: { ...shop.rules(), 'more.yaml': failing('two') } })
+    for (const name of pods) {
+      const pod = JSON.stringify(shop.api.store.get(`/api/v1/namespaces/shop/pods/${name}`))
+      const [, directory = ''] = /"--rules","([^"]+)"/.exec(pod) ?? []
+      await writeFile(join(directory, 'more.yaml'), failing('two'))
+    }
+  })
+  const { code, out } = await shop.apply('-f', await file('one'), '--timeout', '10s')
+  expect(out).toContain('in 2 of 2 pods')
+  expect(code).toBe(0)
+})
+
 test('rules that replace others name who wrote those, and when', async () => {
   const { shop, file } = await start()
   shop.api.put(PATH, {

@@ -45,6 +45,13 @@ test('a workload is denied where its pods would be, and says what to do', async 
   expect(message(production)).toContain('production')
 })
 
+test('gateways of the chart are accepted', async () => {
+  const { spec } = podOf()
+  const template = { metadata: { labels: { 'squall.dev/gateway': 'mcp' } }, spec }
+  const gateway = { metadata: { name: 'mcp' }, spec: { template } }
+  expect(await ask(gateway)).toMatchObject({ allowed: true })
+})
+
 test('warnings come when the workload is applied, not only to its controller', async () => {
   expect(await ask(deployment(ASK))).toMatchObject({
     allowed: true,
