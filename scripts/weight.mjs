@@ -10,18 +10,18 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9084 },
-  { name: 'filters', directories: ['src/filters'], budget: 7083 },
-  { name: 'rules', directories: ['src/rules'], budget: 12734 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6137 },
-  { name: 'upstream', directories: ['src/upstream'], budget: 2085 },
-  { name: 'listener', directories: ['src/listener'], budget: 16780 },
-  { name: 'admin', directories: ['src/admin'], budget: 7366 },
-  { name: 'sidecar', directories: ['src/sidecar'], budget: 2873 },
-  { name: 'cli', directories: ['src/cli'], budget: 3273 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15318 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 33012 },
-  { name: 'tools', directories: ['packages/tools/src'], budget: 2590 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9099 },
+  { name: 'filters', directories: ['src/filters'], budget: 7093 },
+  { name: 'rules', directories: ['src/rules'], budget: 12794 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6171 },
+  { name: 'upstream', directories: ['src/upstream'], budget: 2156 },
+  { name: 'listener', directories: ['src/listener'], budget: 16825 },
+  { name: 'admin', directories: ['src/admin'], budget: 7371 },
+  { name: 'sidecar', directories: ['src/sidecar'], budget: 2889 },
+  { name: 'cli', directories: ['src/cli'], budget: 3280 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15402 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 33198 },
+  { name: 'tools', directories: ['packages/tools/src'], budget: 2602 },
 ]
 
 function filesBelow(directory) {

@@ -268,7 +268,9 @@ describe('a start', () => {
       while (!program.stdout().includes(text)) await once(program.child.stdout!, 'data')
     }
     await logged('admin listening')
-    expect(program.stdout()).toMatch(/WARN {2}no rules; only temporary faults act digest=[0-9a-f]{8} /)
+    expect(program.stdout()).toMatch(
+      /WARN {2}no rules; only temporary faults act digest=[0-9a-f]{8} /,
+    )
     expect(program.stdout()).toContain(` path=${file} reason="no such file"\n`)
     writeFileSync(file, 'rules:\n  - name: slow\n    faults: [delay: 2s]\n')
     await logged('^\n')

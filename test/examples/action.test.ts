@@ -142,7 +142,11 @@ it.each([
     },
     'is in use',
   ],
-  ['invalid rules', () => writeFile(join(directory, 'rules.yaml'), 'rules: 1'), 'rules.yaml:1:8: rules: must be'],
+  [
+    'invalid rules',
+    () => writeFile(join(directory, 'rules.yaml'), 'rules: 1'),
+    'rules.yaml:1:8: rules: must be',
+  ],
   ['no rules file', () => rm(join(directory, 'rules.yaml')), 'no such file'],
 ])('%s fails the job at once', async (_, prepare, message) => {
   await prepare()
