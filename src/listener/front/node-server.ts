@@ -38,6 +38,5 @@ function createTlsServer(
   tls: SecureContextOptions,
 ): Server {
   const { createServer } = process.getBuiltinModule('node:https')
-  // As servers without TLS do: a client may end its sending and still read.
-  return createServer({ ...settings, allowHalfOpen: true, handshakeTimeout, ...tls })
+  return createServer({ ...settings, handshakeTimeout, ...tls })
 }
