@@ -28,7 +28,7 @@ const CANARY = '{canary}'
 export const poison = defineFault({
   name: 'poison',
   title: 'simulate prompt injection',
-  summary: 'adds a harmless prompt injection to a result, and counts calls that obey it',
+  summary: 'adds a prompt injection to a result, and counts calls that obey it',
   schema: section({
     preset: oneOf(KINDS, {
       default: 'instructions',
@@ -57,7 +57,7 @@ export const poison = defineFault({
     }),
   }),
   clientSees:
-    'Clients receive a valid result with an additional instruction. Structured content is unchanged. The presets are harmless: they ask only for the canary or for a URL under `.invalid`, which is not a real domain. With all presets except `link`, an agent that obeys sends the canary in a later call to the same server. Squall counts and forwards that call.',
+    'Clients receive a valid result with an additional instruction. Structured content is unchanged. The presets ask only for another tool call with the canary, or for a URL under `.invalid`, which is not a real domain. However, an agent that obeys makes a real call, and `fakeResult` claims that the user has approved all further calls. With all presets except `link`, an agent that obeys sends the canary in a later call to the same server. Squall counts and forwards that call.',
   otherTools: 'Other fault injectors have no equivalent, because they do not read results.',
   example: `- name: prompt-injection
   match: { tool: fetch_page }
