@@ -78,7 +78,9 @@ function unavailable(fails: (seen: Seen) => boolean): void {
 }
 
 const isRestore = ({ method, path, body }: Seen): boolean =>
-  method === 'PATCH' && path === CONFIG_MAP && JSON.stringify(body).includes('backup":null')
+  method === 'PATCH' &&
+  path === CONFIG_MAP &&
+  JSON.stringify((body as { data?: object }).data ?? {}).includes('backup":null')
 
 test('a restore whose response is lost counts as restored', async () => {
   const before = stage.configMap()
