@@ -112,7 +112,7 @@ export class Tunnel {
       Object.assign(proxyReq, { maxHeadersCount: 0, maxHeaderSize })
       this.#offer(proxyReq, { req, socket, has, failed, closed })
     })
-    const options = { target: TARGET, agent: this.#agent(), toProxy: true }
+    const options = { target: TARGET, agent: this.#agent(socket), toProxy: true }
     try {
       proxy.ws(asWebSocket(req), socket, head, options, failed)
     } catch (error) {
@@ -185,10 +185,15 @@ export class Tunnel {
   }
 
   /** Returns a fresh agent, so that swapped certificates are used by the next tunnel. */
-  #agent(): Agent {
+  #agent(client: Socket): Agent {
     const agent = new Agent({ keepAlive: false })
     agent.createConnection = (_, done) => {
-      this.#connector((error, socket) => done?.(error, socket!))
+      const giveUp = (): void => void dialled.destroy()
+      const dialled = this.#connector((error, upstream) => {
+        client.off('close', giveUp)
+        done?.(error, upstream!)
+      })
+      client.once('close', giveUp)
       return undefined
     }
     return agent
@@ -197,7 +202,8 @@ export class Tunnel {
 
 /** Carries bytes both ways, behind the head of the upstream's response and its first bytes. */
 function join(client: Socket, upstream: Socket, head: string, first: Buffer): void {
-  client.once('error', () => upstream.destroy())
+  // Only the end of a stream passes through a pipe.
+  client.once('close', () => client.readableEnded || upstream.destroy())
   if (first.length > 0) upstream.unshift(first)
   client.write(head, 'latin1')
   upstream.pipe(client).pipe(upstream)

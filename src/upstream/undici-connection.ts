@@ -52,6 +52,7 @@ export class UndiciConnection implements PooledConnection {
     this.#client = new UndiciClient('http://squall.invalid', {
       connect: (_options, callback) => {
         this.state = 'open'
+        this.error = undefined
         this.#connecting = options.connector((error, socket) => {
           this.#connecting = undefined
           if (socket === null) {

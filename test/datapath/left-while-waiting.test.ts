@@ -76,3 +76,16 @@ test.each(['fast', 'standard'] as const)(
     expect(await metricBecomes(squall, 0, 'squall_in_flight_requests')).toBe(0)
   },
 )
+
+test.each(['fast', 'standard'] as const)(
+  'a client that ends its side inside a call behind an open one is noticed (%s)',
+  async (engine) => {
+    const squall = opened(await startSidecar({ upstream: { script: () => undefined }, engine }))
+    const client = await RawClient.connect(squall.port)
+    await client.send(`${WHOLE}${WHOLE.slice(0, -10)}`, 'POST')
+    await squall.app.received(1)
+    client.socket.end()
+    expect(await clients(squall, 0)).toBe(0)
+    expect(await metricBecomes(squall, 0, 'squall_in_flight_requests')).toBe(0)
+  },
+)

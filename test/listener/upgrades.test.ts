@@ -275,6 +275,21 @@ describe('WebSocket', () => {
     expect(await readUntil(client, '}}')).toContain('no connection within 100 ms')
   })
 
+  test('a client that leaves while the upstream is dialled ends the dial', async () => {
+    const silent = createNetServer()
+    const dialled = once(silent, 'connection') as Promise<[Socket]>
+    const { url, close } = await startUpstream(silent)
+    open.push(close)
+    const upstream = url.replace('http:', 'https:')
+    const sidecar = await startSidecar({ upstream, connectTimeout: 600_000 })
+    open.push(() => sidecar.close())
+    const client = await rawUpgrade(sidecar.port, OFFER)
+    const [socket] = await dialled
+    client.end()
+    await once(socket.resume(), 'end')
+    socket.destroy()
+  })
+
   test('the head of a response passes byte for byte', async () => {
     const lines = `Connection: upgrade\r\nUpgrade: ws\r\nX-A: 1\r\nY: \xe9\r\nx-a: ${'b'.repeat(20_000)}\r\n`
     const head = `HTTP/1.1 101 Moved \xe9\r\n${lines}\r\n`

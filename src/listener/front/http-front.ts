@@ -74,7 +74,11 @@ export class HttpFront {
     const [standard] = server.listeners(arrival) as [(socket: Socket) => void]
     this.#standard = standard.bind(server)
     server.removeAllListeners(arrival)
-    server.on(arrival, (socket: Socket) => this.#connected(socket))
+    server.on(arrival, (socket: Socket) => {
+      // As without TLS; before the handshake it would keep probes open.
+      socket.allowHalfOpen = true
+      this.#connected(socket)
+    })
     server.on('request', (req, res) => this.#request(req, res, false))
     server.on('checkContinue', (req, res) => this.#request(req, res, true))
     server.on('checkExpectation', (req, res) => this.#request(req, res, false))
@@ -313,6 +317,8 @@ export class HttpFront {
     if (open?.body.arrived === false && !open.response.started) {
       open.response.closeAfter()
       open.listener?.gone(rejection)
+      // A client that has ended its side has left the calls before this one, too.
+      if (socket.readableEnded && connection?.oldest !== undefined) socket.destroySoon()
       return
     }
     this.#telemetry.rejected(rejection.reason)
