@@ -50,7 +50,7 @@ def sweep(
         flags += ["--faults", ",".join(faults)] if faults else []
         flags += ["--check", check] if check is not None else []
         words = [*program, "sweep", *flags, "--", *command]
-        ended = subprocess.run(words, cwd=directory, capture_output=True, encoding="utf-8", check=False)
+        ended = subprocess.run(words, cwd=directory, capture_output=True, encoding="utf-8", errors="replace", check=False)
     result = json.loads(ended.stdout or "{}")
     # Errors are also printed as JSON.
     if "cells" not in result:

@@ -143,8 +143,10 @@ class Sessions {
     const oldest = performance.now() - IDLE_MS
     const idle = [...this.#sessions].filter(([, { open }]) => open === 0)
     idle.sort(([, one], [, other]) => one.lastUsed - other.lastUsed)
-    for (const [id, { server, lastUsed }] of idle) {
+    for (const [id, session] of idle) {
+      const { server, lastUsed } = session
       if (lastUsed > oldest && this.#sessions.size < MAX_SESSIONS) return
+      if (session.open > 0) continue
       this.#sessions.delete(id)
       await server.close()
     }

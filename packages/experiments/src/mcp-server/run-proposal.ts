@@ -116,7 +116,7 @@ export async function runWhenApproved(
   if (typeof by !== 'string') return by
   await control.proposals.take(proposal)
   const notBegun = async (reason: unknown): Promise<never> => {
-    await control.proposals.giveBack(proposal)
+    await control.proposals.giveBack(proposal).catch(() => undefined)
     throw reason
   }
   return run({ proposal, checked, by, notBegun })

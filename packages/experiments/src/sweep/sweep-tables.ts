@@ -112,7 +112,8 @@ export function sweepSuite(
   const { cells, calls, startedAt, left } = result
   // A sweep in which no fault was injected proves nothing.
   const isProof = cells.some(({ verdict }) => verdict !== 'not_reached')
-  const early = left > 0 ? `${left} cells were not run; add --resume` : undefined
+  const early =
+    left > 0 ? `${left} ${left === 1 ? 'cell was' : 'cells were'} not run; add --resume` : undefined
   const tests = cells.map((each) => ({
     name: `${each.id} ${calls.find(({ number }) => number === each.call)?.tool ?? ''}`,
     seconds: each.runs.reduce((sum, run) => sum + run.seconds, 0),

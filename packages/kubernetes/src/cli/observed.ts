@@ -100,8 +100,11 @@ async function annotate(
 /** Returns true where pods confirmed content that another command has changed since. */
 function isOutdated(progress: Progress, found: Fields): boolean {
   const keys = configMapKeys(found)
-  return [...progress.keys()].some(
-    ({ pod, digest }) =>
-      digest !== undefined && digest !== expectedDigest(keys, pod.rules ?? WHOLE_MOUNT),
+  return [...progress].some(
+    ([{ pod, digest }, { state }]) =>
+      state !== 'skipped' &&
+      state !== 'gone' &&
+      digest !== undefined &&
+      digest !== expectedDigest(keys, pod.rules ?? WHOLE_MOUNT),
   )
 }
