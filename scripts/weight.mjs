@@ -15,12 +15,12 @@ const PARTS = [
   { name: 'rules', directories: ['src/rules'], budget: 12794 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6171 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2163 },
-  { name: 'listener', directories: ['src/listener'], budget: 16830 },
+  { name: 'listener', directories: ['src/listener'], budget: 16833 },
   { name: 'admin', directories: ['src/admin'], budget: 7371 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2889 },
   { name: 'cli', directories: ['src/cli'], budget: 3280 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15405 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 33201 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15409 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 33203 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2602 },
 ]
 

@@ -127,8 +127,8 @@ async function send(
   for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, value)
   // After a body that was not read to its end, no further request can be read.
   if (hasBody(request) && !request.readableEnded) response.setHeader('connection', 'close')
-  // Node leaves the body out where the request was a HEAD.
   if (result.sent !== undefined) response.once('finish', result.sent)
+  // Node leaves the body out where the request was a HEAD.
   if (pieces.length === 1) response.end(pieces[0])
   else await pipeline(onePerTurn(pieces), response)
 }

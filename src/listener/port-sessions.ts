@@ -19,6 +19,7 @@ export class PortSessions {
   readonly known: Sessions
   readonly endpoints: Endpoints
   readonly #agents: AgentWatch | undefined
+  readonly #telemetry: Telemetry
   #reported = { sessions: 0, in_flight_calls: 0 }
 
   constructor(bounds: TableBounds, parts: SessionContext) {
@@ -27,13 +28,15 @@ export class PortSessions {
     this.endpoints = new Endpoints(bounds.maxSessions, () => telemetry.evicted('endpoints'))
     this.inFlight = new InFlightRequests(bounds, { ...parts, sessions: this.known })
     this.#agents = agents?.watch
+    this.#telemetry = telemetry
   }
 
-  /** Reports the numbers of sessions and of calls in flight. */
-  report(telemetry: Telemetry): void {
+  /** Ends calls that take too long, and reports the numbers of sessions and of calls in flight. */
+  sweep(): void {
+    this.inFlight.sweep()
     const found = { sessions: this.known.size, in_flight_calls: this.inFlight.calls.size }
     for (const name of ['sessions', 'in_flight_calls'] as const) {
-      telemetry.gauge(name, found[name] - this.#reported[name])
+      this.#telemetry.gauge(name, found[name] - this.#reported[name])
     }
     this.#reported = found
   }

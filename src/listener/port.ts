@@ -123,8 +123,7 @@ export class Port {
   sweep(now: number): void {
     this.#front.sweep(now)
     this.#connections.sweep(now)
-    this.#sessions.inFlight.sweep()
-    this.#sessions.report(this.#telemetry)
+    this.#sessions.sweep()
   }
 
   /** Resolves when every connection has ended. */

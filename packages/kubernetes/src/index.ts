@@ -9,7 +9,7 @@ export {
 } from './cli/cluster-options.ts'
 export { askBudget, budgetOf, type BudgetOptions, sawBudget } from './kube/budget.ts'
 export type { CountedExperiment } from './kube/experiment-limits.ts'
-export { SIDECAR } from './injector/injected-names.ts'
+export { RULES_CONFIG_MAP, SIDECAR } from './injector/injected-names.ts'
 export { podsWithRules, touchPods } from './kube/apply-rules.ts'
 export { userName } from './kube/audit.ts'
 export { armedText } from './kube/await-rules.ts'

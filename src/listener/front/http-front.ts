@@ -296,12 +296,14 @@ export class HttpFront {
 
   #clientError(error: ParserError, socket: Socket): void {
     const connection = this.#connections.get(socket)
-    if (connection === undefined && error.code !== 'ECONNRESET') {
+    if (error.code === 'ECONNRESET') {
+      socket.destroy()
+    } else if (connection === undefined) {
       // The TLS handshake failed, so no response can be sent.
       const late = error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT'
       this.#telemetry.rejected(late ? 'slow_client' : 'bad_request')
       socket.destroy()
-    } else if (connection === undefined || error.code === 'ECONNRESET' || !socket.writable) {
+    } else if (!socket.writable) {
       socket.destroy()
     } else if (connection.closing && connection.newest?.body.arrived !== false) {
       // Bytes behind a request that ends the connection are not read, valid or not.

@@ -154,8 +154,7 @@ export class StdioPort {
   }
 
   sweep(): void {
-    this.#sessions?.inFlight.sweep()
-    this.#sessions?.report(this.#context.telemetry)
+    this.#sessions?.sweep()
   }
 
   /** Ends the server. */

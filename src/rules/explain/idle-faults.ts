@@ -7,6 +7,7 @@ import type { RuleFileSpec } from '../file/rule-spec.ts'
 import { compileRules } from '../match/compile.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
 import type { Direction } from '../match/match-test.ts'
+import { waitsForResponse } from '../match/rule-set.ts'
 import { faultOutlook } from './fault-outlook.ts'
 
 /** A fault that can act on no message that its rule matches. */
@@ -75,8 +76,7 @@ function idleReason(
   index: number,
   calls: readonly (Call | undefined)[] = rule.isHttp ? [undefined] : callsOf(rule),
 ): NotApplicableReason | undefined {
-  // A rule about the status is planned with the response.
-  const isLate = rule.tests.some(({ dimension }) => dimension === 'http.status')
+  const isLate = waitsForResponse(rule)
   let reason: NotApplicableReason | undefined
   for (const call of calls) {
     const facts = { ...FACTS, call }

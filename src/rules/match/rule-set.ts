@@ -182,7 +182,7 @@ function isAboutResponse({ direction }: CompiledRule, method: string | undefined
 }
 
 /** A rule about the status can only be planned once there is one. */
-function waitsForResponse(rule: CompiledRule): boolean {
+export function waitsForResponse(rule: CompiledRule): boolean {
   return rule.tests.some((test) => test.dimension === 'http.status')
 }
 

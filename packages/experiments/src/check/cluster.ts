@@ -11,6 +11,7 @@ import {
   metadataOf,
   MUTATING_WEBHOOKS,
   PODS,
+  RULES_CONFIG_MAP,
   SERVICES,
   sidecarOverview,
   type SidecarReport,
@@ -23,9 +24,6 @@ import { byProblems, type Check, type CheckGroup, failed, passed, skipped } from
 const WEBHOOK = 'inject.squall.dev'
 const PAGE = 'docs/get-started/kubernetes.md'
 const LIMITS: Limits = { timeoutMs: 5_000 }
-
-/** The ConfigMap of commands without --configmap; a Role may grant this one only. */
-const RULES = 'squall-rules'
 
 /** Rights that the commands need; each list is satisfied by one of its members. */
 const RIGHTS: readonly (readonly (readonly [verb: string, resource: string])[])[] = [
@@ -94,7 +92,7 @@ async function rightsCheck(client: KubeClient, namespace: string): Promise<reado
   const lacking = missing.flat()
   const names = lacking.map(([verb, resource]) => `no permission to ${verb} ${resource}`)
   const rules = lacking.map(([verb, resource]) => {
-    const only = resource === 'configmaps' ? `, resourceNames: [${RULES}]` : ''
+    const only = resource === 'configmaps' ? `, resourceNames: [${RULES_CONFIG_MAP}]` : ''
     return `{ apiGroups: [""], resources: [${resource}]${only}, verbs: [${verb}] }`
   })
   const fix = `give the user a Role in ${namespace} with rules: [${rules.join(', ')}]`
@@ -107,7 +105,8 @@ async function may(
   [verb, path]: readonly [string, string],
 ): Promise<boolean> {
   const [resource, subresource] = path.split('/')
-  const name = resource === 'configmaps' ? RULES : undefined
+  // A Role may grant this ConfigMap only.
+  const name = resource === 'configmaps' ? RULES_CONFIG_MAP : undefined
   const group = 'authorization.k8s.io'
   const response = await client.request({
     method: 'POST',

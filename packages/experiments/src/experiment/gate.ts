@@ -1,5 +1,5 @@
 import { durationText, latency, percentage, readFactor } from '#base'
-import { type GateSample, type Recovery, recoveryOf } from '../indicators/indicators.ts'
+import { type GateSample, type Recovery, recoveryOf, steadyFrom } from '../indicators/indicators.ts'
 
 /** The measures of calls: rates from 0 to 1, or latencies in milliseconds. */
 export const MEASURES = ['errors', 'success', 'p50', 'p95', 'p99'] as const
@@ -185,8 +185,7 @@ export class Steadiness {
   /** Returns the time for which no gate has failed, up to the last measurement. */
   steadyForMs(since: number): number {
     const after = this.#samples.filter(({ at }) => at >= since)
-    const lastFailed = after.findLastIndex(({ failed }) => failed)
-    const first = after[lastFailed + 1]
+    const first = steadyFrom(after)
     return first === undefined ? 0 : after.at(-1)!.at - first.at
   }
 

@@ -124,6 +124,11 @@ export interface Recovery {
   readonly recoverMs: number | undefined
 }
 
+/** Returns the first sample after the last one that failed. */
+export function steadyFrom(samples: readonly GateSample[]): GateSample | undefined {
+  return samples[samples.findLastIndex(({ failed }) => failed) + 1]
+}
+
 /**
  * Returns the times to detect and to recover, from samples in chronological order. Recovered means
  * that the gate passed from some sample to the last, for at least `steadyForMs`.
@@ -136,8 +141,7 @@ export function recoveryOf(
   const after = samples.filter(({ at }) => at >= injectedAt)
   const first = after.find(({ failed }) => failed)
   if (first === undefined) return { detectMs: undefined, recoverMs: undefined }
-  const lastFailed = after.findLastIndex(({ failed }) => failed)
-  const steady = after[lastFailed + 1]
+  const steady = steadyFrom(after)
   const recovered = steady !== undefined && after.at(-1)!.at - steady.at >= steadyForMs
   return {
     detectMs: first.at - injectedAt,

@@ -134,7 +134,7 @@ test('a query that can no longer be asked makes the result inconclusive', async 
   expect(result).toMatchObject({ verdict: 'inconclusive', code: 'MONITOR_LOST', restored: true })
 })
 
-test('a query that loses its value after the stages is no steady state', async () => {
+test('a query that loses its value after the stages is not a steady state', async () => {
   observed.respond = values('0')
   let isAfter = false
   const onEvent = (event: ExperimentEvent): void => {

@@ -14,6 +14,7 @@ import type { KubeClient } from '../kube/kube-client.ts'
 import { KubeError } from '../kube/kube-error.ts'
 import { invalidFile, readCheckedRules, rejectProduction } from '#cli'
 import { containerEnvironments } from '../injector/gatekeeper.ts'
+import { RULES_CONFIG_MAP } from '../injector/injected-names.ts'
 import type { Pod } from '../injector/pod-types.ts'
 import {
   namespaceLabels,
@@ -26,8 +27,6 @@ import { FAILED, inNamespace, jsonText, rejectedRules, type Rollout } from './ro
 
 /** The text stays in the pod until the pod is deleted. */
 const MAX_RULES = 64 * 1024
-/** The usual ConfigMap with rules, which notes the budget; the pod need not read it. */
-const RULES = 'squall-rules'
 const ENFORCE = 'pod-security.kubernetes.io/enforce'
 const ENDING = 'the added container exits by itself'
 
@@ -148,7 +147,9 @@ async function rejectNamespace(
 ): Promise<void> {
   await rejectProductionNamespace(client, namespace, request, signal)
   const { prefix } = request.cluster
-  const wasSeen = await sawBudgetIn(client, [{ namespace, name: RULES }], prefix, signal)
+  // The ConfigMap notes the budget; the pod need not read it.
+  const rules = { namespace, name: RULES_CONFIG_MAP }
+  const wasSeen = await sawBudgetIn(client, [rules], prefix, signal)
   const chaos = { namespace, prefix, wasSeen }
   await rejectOverBudget(client, request.budget, chaos, signal)
   const labels = (await namespaceLabels(client, namespace, signal)) ?? {}

@@ -2,6 +2,8 @@
 export const SIDECAR = 'squall'
 export const REDIRECT = 'squall-redirect'
 
+/** The ConfigMap with rules where no other is named. */
+export const RULES_CONFIG_MAP = 'squall-rules'
 export const RULES_VOLUME = 'squall-rules'
 export const RULES_DIRECTORY = '/etc/squall/rules'
 

@@ -1,5 +1,6 @@
 import { PRODUCTION_NAMES, type SchemaNode } from '#rules'
 import { ANNOTATIONS } from './annotations.ts'
+import { RULES_CONFIG_MAP } from './injected-names.ts'
 
 const PORT = { type: 'integer', minimum: 1024, maximum: 65_535 } as const
 const TEXT = { type: 'string' } as const
@@ -33,7 +34,7 @@ export const SETTINGS_SCHEMA: SchemaNode = {
       },
       default: {},
     },
-    rules: { ...TEXT, default: 'squall-rules' },
+    rules: { ...TEXT, default: RULES_CONFIG_MAP },
     adminSecret: { ...TEXT, default: 'squall-admin' },
     environmentLabel: { ...TEXT, default: 'environment' },
     productionEnvironments: { ...TEXTS, default: PRODUCTION_NAMES },

@@ -2,8 +2,9 @@ import { isModern } from '../../../mcp/protocol-version.ts'
 import type { Verdict } from '../../../filters/fault.ts'
 import { type Span, valueOf } from '../../../base/json/json-node.ts'
 import { readJson } from '../../../base/json/json-text.ts'
-import { isRecord } from '../../../base/values.ts'
+import { fieldsOf, isRecord } from '../../../base/values.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
+import { asksForInput } from '../../../mcp/outcome.ts'
 import { type CallInjection, closeInjection } from '../call-injection.ts'
 import { addMarker, move, rewritten, takeMarkers } from '../call-state.ts'
 import { pipedMessage } from '../request/single-messages.ts'
@@ -41,11 +42,10 @@ export function pipeInputRequests(
 
 /** Returns the requests for input in a result, by their keys. */
 function requestsIn(message: Message | undefined): readonly (readonly [string, ServerMessage])[] {
-  if (message?.kind !== 'result' || !isRecord(message.result)) return []
-  const { resultType, inputRequests } = message.result
-  if (resultType !== 'input_required' || !isRecord(inputRequests)) return []
-  const { id } = message
-  return Object.entries(inputRequests).flatMap(([key, request]) => {
+  if (message?.kind !== 'result' || !asksForInput(message)) return []
+  const { id, result } = message
+  const { inputRequests } = fieldsOf(result)
+  return Object.entries(fieldsOf(inputRequests)).flatMap(([key, request]) => {
     if (!isRecord(request) || typeof request['method'] !== 'string') return []
     const { method, params } = request
     return [[key, { kind: 'request', id, method, params }] as const]
