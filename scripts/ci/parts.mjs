@@ -198,11 +198,11 @@ export const NIGHTLY = [
   system('soak', 'minutes of mixed traffic (SQUALL_…_SECONDS: SOAK, STDIO_SOAK, COLLECTOR)', 25),
   system('memory', 'memory under attacks and held calls (SQUALL_MEMORY_SECONDS)', 35),
   {
-    ...system('attacks', '', 75),
+    ...system('attacks', '', 40),
     name: 'long-attacks',
-    summary: 'the part attacks, two minutes for each (SQUALL_ATTACK_SECONDS)',
+    summary: 'the part attacks, a minute for each (SQUALL_ATTACK_SECONDS)',
     system: false,
-    env: { SQUALL_ATTACK_SECONDS: '120' },
+    env: { SQUALL_ATTACK_SECONDS: '60' },
   },
   system('agents', 'agents of real frameworks: known verdicts, cures, and what each survives', 40, {
     programs: ['python3'],
