@@ -147,6 +147,13 @@ export class FaultPlanner {
       listenerOf(session, trace).canaryReturned(call)
   }
 
+  /** Returns the fault that ended the session of a request; none acts on calls of denied tools. */
+  expiredBy(session: string, calls: readonly Call[]): FaultOrigin | undefined {
+    const { control, rules } = this.#parts
+    const by = control.expiredBy(session)
+    return by !== undefined && isUntouchable(rules.states, calls, false) ? undefined : by
+  }
+
   /** Reports a request that was rejected because a fault ended its session. */
   reportExpired(
     { ref }: FaultOrigin,
