@@ -14,6 +14,7 @@ export default defineConfig({
     globalSetup: 'test/support/temporary-directory.ts',
     setupFiles: [
       'test/support/property-seed.ts',
+      'test/support/listener-leaks.ts',
       ...(process.env['SQUALL_TEST_TIMES'] === undefined ? [] : ['test/support/file-times.ts']),
     ],
     // Several times what a test takes on a machine that is busy with ten other programs.

@@ -14,7 +14,7 @@ export default defineConfig({
     include: repeating,
     env: { SQUALL_TEST_ROUNDS: 'many' },
     globalSetup: 'test/support/temporary-directory.ts',
-    setupFiles: ['test/support/property-seed.ts'],
+    setupFiles: ['test/support/property-seed.ts', 'test/support/listener-leaks.ts'],
     testTimeout: 180_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },

@@ -87,6 +87,7 @@ export function newEntry(call: RequestCall, carrier: Carrier): CallEntry {
     respondedAt: -1,
     faults: undefined,
     sideFaults: undefined,
+    followed: undefined,
     exchangeOpen: true,
     settled: false,
     asksForInput: false,

@@ -146,7 +146,7 @@ export class InFlightRequests {
   learn(entry: CallEntry, message: Message, raw: RawText): void {
     const { session, call } = entry
     entry.asksForInput = asksForInput(message)
-    this.planner?.responded(call, message, raw)
+    this.planner?.responded(entry, message, raw)
     this.tasks.learn(session, call, message)
     this.#parts.agents?.server.learn(call, message)
   }

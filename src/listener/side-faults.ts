@@ -1,5 +1,6 @@
 import type { Action } from '../agents/task.ts'
 import type { Call, Outcome } from '../mcp/call.ts'
+import type { FollowedCall } from './falsified/false-values.ts'
 
 /** The outcomes by which a client gives up a call. */
 const GIVEN_UP: ReadonlySet<Outcome> = new Set(['abandoned', 'timeout', 'cancelled'])
@@ -29,8 +30,7 @@ export class SideFaults {
 }
 
 /** A call without an outcome yet. */
-export interface OpenCall {
-  readonly call: Call
+export interface OpenCall extends FollowedCall {
   readonly settled: boolean
   /** The call among the actions of its agent; undefined while agents are not watched. */
   readonly action: Action | undefined

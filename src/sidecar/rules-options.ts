@@ -93,7 +93,7 @@ export const LIMIT_FLAGS = {
     ),
     denyTools: many(
       'tools',
-      'tools that no rule may affect, by name or glob, such as pay_*,delete_*',
+      'tools on whose calls no rule acts, by name or glob, such as pay_*,delete_*',
       parseTools,
     ),
     excludePaths: many(

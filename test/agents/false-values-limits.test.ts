@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import type { Glancer } from '../../src/base/text/glance.ts'
 import { NUMBER, type Reader, readText } from '../../src/base/text/written-values.ts'
 import { Occurred, WatchedValues } from '../../src/listener/falsified/watched-values.ts'
 import { closers } from '../support/closers.ts'
@@ -167,17 +168,18 @@ it('reads no more than a part of a message in a turn of the event loop', () => {
   const values = new WatchedValues<string>()
   values.occurred = new Occurred()
   let numbers = 0
-  const reader: Reader = {
-    wantsWords: true,
+  const glancer: Glancer = {
     get isDone() {
       return values.isDone
     },
-    words: () => {},
-    number: (form) => {
+    word: (hash) => values.word(hash),
+    digits: (hashes, count) => {
       numbers++
-      values.number(form)
+      values.digits(hashes, count)
     },
+    lead: () => true,
   }
+  const reader: Reader = { wantsWords: true, words: () => {}, number: () => numbers++, glancer }
   for (const text of ['1,'.repeat(500_000), '12345 '.repeat(170_000)]) {
     numbers = 0
     readText(text, reader)

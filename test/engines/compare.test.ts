@@ -45,6 +45,9 @@ test('no response of the upstream may be missing, none may come twice, and no re
 test('a dropped request ends a used connection with one engine and a new one with the other', () => {
   const used = seen(APPS, [atApp('fin', POST)], [DROPPED])
   expect(apart(used, seen(APPS, [atApp('kept', POST), atApp('fin')], [DROPPED]))).toBe(0)
+  const rejected = ['http post 400 squall']
+  const ended = seen(APPS, [atApp('fin', POST)], rejected)
+  expect(apart(ended, seen(APPS, [atApp('kept', POST)], rejected))).toBe(0)
   expect(apart(used, seen(APPS, [atApp('kept', POST)], [DROPPED]))).toBe(1)
   expect(apart(used, seen(APPS, [atApp('kept', POST), atApp('kept')], [DROPPED]))).toBe(1)
 })

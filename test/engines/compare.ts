@@ -84,6 +84,8 @@ function requestsAtApp(connections: readonly AppSeen[], idleEnds: boolean): stri
   })
 }
 
+/** A request whose body was rejected: no connection was opened for it where none was ready. */
+const REJECTED = /^http [a-z]+ 4\d\d squall$/
 /** A call or a request that nobody waited for any more. */
 const DROPPED = /^(?:call .* (?:cancelled|abandoned) |http [a-z]+ 0 )/
 
@@ -136,16 +138,17 @@ function appDifferences(
   let [left, right] = [without(one, other), without(other, one)]
   if (idleEnds) [left, right] = [asEnded(left, standard.app), asEnded(right, fast.app)]
   const told = without(fast.told, unsentPairs)
-  const dropped = [...told, ...unsentPairs].filter((text) => DROPPED.test(text)).length
+  const rejected = told.filter((text) => REJECTED.test(text)).length
+  const dropped = [...told, ...unsentPairs].filter((text) => DROPPED.test(text)).length + rejected
   const [endedLeft, endedRight] = [textsOf(left, false), textsOf(right, false)]
   const [keptLeft, keptRight] = [textsOf(left, true), textsOf(right, true)]
-  const completed = unsentPairs.length / 2
+  const withoutOwn = unsentPairs.length / 2 + rejected
   // A connection kept by one engine only has ended with the other, and another in its place.
   const same =
     without(keptLeft, endedRight).length === 0 &&
     without(keptRight, endedLeft).length === 0 &&
-    keptRight.length <= keptLeft.length + endedUnused(fast.app) + completed &&
-    keptLeft.length <= keptRight.length + endedUnused(standard.app) + completed
+    keptRight.length <= keptLeft.length + endedUnused(fast.app) + withoutOwn &&
+    keptLeft.length <= keptRight.length + endedUnused(standard.app) + withoutOwn
   if (same && Math.max(endedLeft.length, endedRight.length) <= dropped) return []
   return setDifferences('at the upstream', one, other)
 }

@@ -34,6 +34,24 @@ const lenient: RequestListener = (req, res) => {
   })
 }
 
+it('calls a denied tool in a session that a fault has ended', async () => {
+  const ruled = await startSquall({
+    rules: 'rules: [{ name: lost, match: { tool: get }, faults: [session: { expire: true }] }]',
+    flags: ['--deny-tools', 'pay'],
+    upstream: lenient,
+  })
+  const status = async (name: string): Promise<number> => {
+    const params = { name, arguments: {} }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+    const headers = { 'content-type': 'application/json', 'mcp-session-id': 's1' }
+    const response = await fetch(`http://127.0.0.1:${ruled.squall.port}/mcp`, { method: 'POST', headers, body })
+    await response.arrayBuffer()
+    return response.status
+  }
+  expect([await status('get'), await status('pay'), await status('get')]).toEqual([404, 200, 404])
+  await ruled.close()
+})
+
 describe('with a tool that is denied', () => {
   let ruled: RuledSquall
   beforeAll(async () => {

@@ -1,7 +1,10 @@
 // part: slow
 import { expect, it } from 'vitest'
-import { FalseValues, type FalseUse } from '../../src/listener/falsified/false-values.ts'
-import type { RequestCall } from '../../src/mcp/call.ts'
+import {
+  FalseValues,
+  type FalseUse,
+  type FollowedCall,
+} from '../../src/listener/falsified/false-values.ts'
 import { Random } from '../support/random.ts'
 
 // Ordinary calls, in tasks in which false values are out: none of them may count as a use.
@@ -38,7 +41,7 @@ it(`finds no use of a false value in ${CALLS} ordinary calls`, () => {
   ]
   const follower = new FalseValues(() => undefined)
   let call = 0
-  const asked = (task: number, args: unknown): [RequestCall, FalseUse | undefined] => {
+  const asked = (task: number, args: unknown): [FollowedCall, FalseUse | undefined] => {
     const message = {
       id: ++call,
       method: 'tools/call',
@@ -50,7 +53,8 @@ it(`finds no use of a false value in ${CALLS} ordinary calls`, () => {
     } as const
     const key = `session ${task % 900}`
     const asker = { keys: [key], party: key, task: () => undefined, hint: 'destructive' } as const
-    return [message, follower.asked(message, asker, true)]
+    const entry: FollowedCall = { call: message, followed: undefined }
+    return [entry, follower.asked(entry, asker, true)]
   }
   const uses: string[] = []
   let found = 0

@@ -388,4 +388,19 @@ describe('other upgrades', () => {
     expect(await readUntil(client, 'none ')).toMatch(/^HTTP\/1\.1 200/)
     expect(await sidecar.metrics()).toContain('squall_connections{kind="client"} 1')
   })
+
+  test('a connection that offers h2c with each request keeps nothing of the offers', async () => {
+    const app = createServer((req, res) => res.end(`${req.headers.upgrade ?? 'none'} ${req.url}`))
+    const sidecar = await inFront(await listen(app))
+    const client = await rawUpgrade(sidecar.port, '')
+    for (let n = 0; n < 30; n++) {
+      client.write(
+        `GET /${n} HTTP/1.1\r\nHost: h\r\nConnection: Upgrade, HTTP2-Settings\r\n` +
+          'Upgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n\r\n',
+      )
+      expect(await readUntil(client, `none /${n}`)).toMatch(/^HTTP\/1\.1 200/)
+    }
+    // Node warns of the eleventh listener for an event.
+    expect(warnings).toEqual([])
+  })
 })

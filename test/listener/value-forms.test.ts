@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { readText, readValue } from '../../src/base/text/written-values.ts'
+import { type Reader, readText, readValue } from '../../src/base/text/written-values.ts'
 import { formsOf } from '../../src/listener/falsified/value-forms.ts'
-import { WatchedValues } from '../../src/listener/falsified/watched-values.ts'
+import { Occurred, WatchedValues } from '../../src/listener/falsified/watched-values.ts'
+import { Random } from '../support/random.ts'
 
 const price = { kind: 'number', falseText: '4187.23', trueText: '3987.84' } as const
 
@@ -90,4 +91,48 @@ it('rounds only to what the true value does not round to, and to no year', () =>
   expect(forms('4187.23', '4187.94')).toEqual(['4187e0', '41872e-1'])
   expect(forms('2031.44', '1931.44')).toEqual(['20314e-1'])
   expect(forms('512.38', '488.01')).toEqual(['5124e-1'])
+})
+
+/** Texts of pieces in which numbers and words meet what stands between them. */
+function randomText(random: Random): string {
+  const piece = random.pick([
+    () => random.pick(['4187.23', '4,187.23', '4.187,23', '4187', '41872300', '0.0041872', '12']),
+    () => random.pick(['anna müller', 'Anna Müller, 12 Main St', 'ORD-41872', 'ord', 'EUR', 'x']),
+    () =>
+      random.pick(['\\n', '\\u20ac', '\\u0020', '\\\\', '\\', '\u00a0', '’', '٤', 'ﬁ', '²', '€']),
+    () => random.pick([' ', ' ', ',', '.', '-', '/', ': ', '"', '_', '\n']),
+  ])
+  return piece()
+}
+
+it('glances at a text without missing what is in it', () => {
+  const random = new Random(11)
+  for (let n = 0; n < 20_000; n++) {
+    const text = Array.from({ length: random.int(1, 12) }, () => randomText(random)).join('')
+    const values = watching()
+    const unseen: Reader = {
+      wantsWords: true,
+      words: (words) => values.words(words),
+      number: (form) => values.number(form),
+    }
+    readText(text, unseen)
+    const inFull = values.take()
+    readText(text, values)
+    expect([text, values.take()]).toEqual([text, inFull])
+  }
+})
+
+it('remembers each number of a text as having occurred', () => {
+  const random = new Random(12)
+  for (let n = 0; n < 5_000; n++) {
+    const text = Array.from({ length: random.int(1, 6) }, () => randomText(random)).join('')
+    const forms: string[] = []
+    const words = () => undefined
+    readText(text, { wantsWords: false, words, number: (form) => forms.push(form) })
+    const values = new WatchedValues<string>()
+    values.occurred = new Occurred()
+    readText(text, values)
+    const missed = forms.filter((form) => values.occurred?.hasNumber(form) === false)
+    expect([text, missed]).toEqual([text, []])
+  }
 })

@@ -55,6 +55,7 @@ describe('when rules were applied', () => {
     const pod = new Pod(file(''), AT + 60 * MINUTE)
     expect(pod.isHit(AT + 60 * MINUTE)).toBe(true)
     expect(pod.unanchored).toEqual(['a'])
+    expect(new Pod(file('', 'for: 20s, repeat: 1m'), AT).unanchored).toEqual(['a'])
     expect(new Pod(file('', 'percent: 100'), AT).unanchored).toEqual([])
     expect(new Pod(file('', 'percent: 100'), AT, { maxDuration: 1 }).unanchored).toEqual(['a'])
   })

@@ -1,15 +1,13 @@
-import { randomBytes } from 'node:crypto'
+import { glance, type Glancer } from './glance.ts'
 
 /** Receives the words of a text, in lower case, and its numbers, in their canonical form. */
 export interface Reader {
   /** False where the words are of no use: texts are read faster without them. */
   readonly wantsWords: boolean
   words(words: readonly string[]): void
-  /** Takes the hash of one word. */
-  seen?(hash: number): void
   number(form: string): void
-  /** True when no more is wanted: the rest is not read. */
-  readonly isDone?: boolean
+  /** Sees each text first, and says whether to read it; undefined where all are read. */
+  readonly glancer?: Glancer
 }
 
 /** One way to read a written number. */
@@ -74,18 +72,21 @@ export function canonical(text: string): string {
 
 /** Reads all strings, keys and numbers of a JSON value. */
 export function readValue(value: unknown, reader: Reader): void {
-  if (reader.isDone) return
+  const { glancer } = reader
+  if (isDone(glancer)) return
   if (typeof value === 'string') readText(value, reader)
   else if (typeof value === 'number') {
     const text = String(Math.abs(value))
-    reader.seen?.(wordHash(text))
+    if (glancer !== undefined && !glance(text, glancer)) return
     if (reader.wantsWords) reader.words([text])
     reader.number(canonical(text))
   } else if (Array.isArray(value)) for (const each of value) readValue(each, reader)
   else if (typeof value === 'object' && value !== null) {
-    for (const [key, each] of Object.entries(value)) {
+    const fields = value as Record<string, unknown>
+    // Entries would be arrays for each field.
+    for (const key of Object.keys(fields)) {
       if (key.length >= LEAST_KEY) readText(key, reader)
-      readValue(each, reader)
+      readValue(fields[key], reader)
     }
   }
 }
@@ -100,22 +101,18 @@ export function wordsIn(text: string): readonly string[] {
 
 /** Reads the words and numbers of a text: prose, or JSON. */
 export function readText(written: string, reader: Reader): void {
-  const signs = scan(written, reader)
-  if (signs === 'words' && !reader.wantsWords) return
-  const text = (signs === 'other' ? written.normalize('NFKC') : written).toLowerCase()
-  if (reader.wantsWords || signs === 'other') {
-    const words = text.match(WORD) ?? []
-    if (signs === 'other') for (const word of words) reader.seen?.(wordHash(word))
+  const { glancer } = reader
+  const isAscii = !/[\u0080-\uffff]/.test(written)
+  const whole = isAscii ? written : written.normalize('NFKC').toLowerCase()
+  if (glancer !== undefined && !glance(whole, glancer)) return
+  const text = whole.toLowerCase()
+  if (reader.wantsWords) {
     // In JSON within a text, the letters of an escape seem to begin the word behind it.
     const unescaped = text.replace(ESCAPE, ' ')
-    if (unescaped !== text) {
-      const plain = unescaped.match(WORD) ?? []
-      for (const word of plain) reader.seen?.(wordHash(word))
-      reader.words(plain)
-    }
-    reader.words(words)
+    if (unescaped !== text) reader.words(unescaped.match(WORD) ?? [])
+    reader.words(text.match(WORD) ?? [])
   }
-  if (signs === 'words') return
+  if (!/\d/.test(text)) return
   FINDER.lastIndex = 0
   for (let found = FINDER.exec(text); found !== null; found = FINDER.exec(text)) {
     const { index, 1: token = '', 2: unit = '' } = found
@@ -123,7 +120,7 @@ export function readText(written: string, reader: Reader): void {
     if (token.length < LEAST_NUMBER || unit.length === 1 || unit.length > 3) continue
     const isDigits = /^\d+$/.test(token)
     if (isDigits && text[index - 1] === '/') continue
-    if (reader.isDone) return
+    if (isDone(glancer)) return
     if (isDigits) {
       reader.number(canonical(token))
       continue
@@ -131,41 +128,13 @@ export function readText(written: string, reader: Reader): void {
     const listed = token.split(/[, ]/)
     const mayBeOne = listed.length > 1 && token.length <= MAX_NUMBER
     for (const part of mayBeOne ? [token, ...listed] : listed) {
-      if (reader.isDone) return
+      if (isDone(glancer)) return
       for (const { digits, decimals } of readings(part))
         reader.number(canonical(`${digits}e${-decimals}`))
     }
   }
 }
 
-const SEED = randomBytes(4).readInt32LE()
-
-/** Returns a keyed hash of a word in lower case. */
-export function wordHash(word: string): number {
-  let hash = SEED
-  for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ word.charCodeAt(at), 0x01000193)
-  return hash
-}
-
-/** Hashes the words of a text in ASCII; `other` for a text in other characters. */
-function scan(text: string, reader: Reader): 'words' | 'numbers' | 'other' {
-  let hash = SEED
-  let isWord = false
-  let hasDigits = false
-  for (let at = 0; at <= text.length; at++) {
-    const code = at < text.length ? text.charCodeAt(at) : 0
-    if (code > 0x7f) return 'other'
-    const isDigit = code >= 0x30 && code <= 0x39
-    const lower = code | 0x20
-    if (isDigit || (lower >= 0x61 && lower <= 0x7a)) {
-      isWord = true
-      hasDigits ||= isDigit
-      hash = Math.imul(hash ^ (isDigit ? code : lower), 0x01000193)
-    } else if (isWord) {
-      reader.seen?.(hash)
-      hash = SEED
-      isWord = false
-    }
-  }
-  return hasDigits ? 'numbers' : 'words'
+function isDone(glancer: Glancer | undefined): boolean {
+  return glancer?.isDone === true
 }

@@ -1,6 +1,5 @@
 import { LruMap } from '../../base/lru-map.ts'
 import type { ByteBudget, CacheBudget, EvictableCache } from '../../base/byte-budget.ts'
-import { jsonHash } from '../../base/json/json-hash.ts'
 import { fieldsOf } from '../../base/values.ts'
 import type { FalseValue } from '../../filters/fault.ts'
 import type { Call, RequestCall } from '../../mcp/call.ts'
@@ -79,10 +78,16 @@ const MAX_PARTIES = 256
 /** Larger results are not searched. Those above 16 KiB are not parsed, and searched as text. */
 export const MAX_RESULT = 1024 * 1024
 
-/** A call that was sent, with the conversations that it may be of. */
-interface Place {
-  readonly asker: Asker
+/** The conversations that a call may be of. */
+export interface Followed {
+  readonly task: Asker['task']
   readonly owns: readonly Conversation[]
+}
+
+/** A call, with what is followed in its conversations once it has arrived. */
+export interface FollowedCall {
+  readonly call: Call
+  followed: Followed | undefined
 }
 
 /** The calls of one task, session or client, in which false values are looked for. */
@@ -109,7 +114,6 @@ class Conversation {
 export class FalseValues implements EvictableCache {
   readonly #followed = new Map<string, Conversation>()
   readonly #others = new LruMap<Conversation>(MAX_OCCURRED, (_, own) => this.#forget(own))
-  readonly #calls = new WeakMap<Call, Place>()
   readonly #onVerdict: OnFalsified
   #memory: (ByteBudget & { readonly cacheBudget: CacheBudget }) | undefined
 
@@ -131,16 +135,24 @@ export class FalseValues implements EvictableCache {
    * Takes a call before the upstream gets it; returns its use of a false value, if any. With
    * `records`, remembers what occurs, because a fault may falsify later results.
    */
-  asked(call: RequestCall, asker: Asker, records: boolean): FalseUse | undefined {
-    const owns = asker.keys.flatMap((key) => this.#conversation(key, records) ?? [])
-    if (owns.length === 0) return undefined
-    this.#calls.set(call, { asker, owns })
-    const reads = owns.map((own) => readCall(own, call, asker))
-    const lies = new Set(reads.flatMap(({ used }) => used))
-    const use = lies.size > 0 ? this.#used([...lies], asker.hint) : undefined
+  asked(entry: FollowedCall, asker: Asker, records: boolean): FalseUse | undefined {
+    const { keys, task, hint } = asker
+    const owns: Conversation[] = []
+    const used = new Set<Lie>()
+    const unread: Lie[] = []
+    for (const key of keys) {
+      const own = this.#conversation(key, records)
+      if (own === undefined) continue
+      owns.push(own)
+      const read = readCall(own, entry.call as RequestCall, asker)
+      for (const lie of read.used) used.add(lie)
+      unread.push(...read.unread)
+    }
+    if (owns.length > 0) entry.followed = { task, owns }
+    const use = used.size > 0 ? this.#used([...used], hint) : undefined
     if (use?.isBlocked === true) return use
-    const may = reads.flatMap(({ unread }) => unread).find((lie) => isBlocking(lie, asker.hint))
-    return may ? { by: may.by, hint: asker.hint, isBlocked: true, isUnread: true } : use
+    const may = unread.find((lie) => isBlocking(lie, hint))
+    return may ? { by: may.by, hint, isBlocked: true, isUnread: true } : use
   }
 
   /**
@@ -148,13 +160,12 @@ export class FalseValues implements EvictableCache {
    * value that could be recognized cannot be followed wherever the call may belong.
    */
   falsified(
-    call: Call,
+    { call, followed }: FollowedCall,
     by: Falsification,
     values: readonly FalseValue[],
     onUse: Lie['onUse'],
   ): boolean {
-    const { owns = [], asker } = this.#calls.get(call) ?? {}
-    const task = asker?.task ?? (() => undefined)
+    const { owns = [], task = () => undefined } = followed ?? {}
     const all = values.flatMap((value) => formsOf(value) ?? [])
     if (all.length > 0 && !(owns.length > 0 && owns.every(hasPlace))) return false
     const isNew = ({ kind, falsified: [form] }: ValueForms) =>
@@ -178,9 +189,13 @@ export class FalseValues implements EvictableCache {
   }
 
   /** Takes the response to a call as its client gets it; `raw` is its text where it was not parsed. */
-  responded(call: Call, message: Message, raw: () => string | undefined): void {
-    if (message.kind !== 'result') return
-    for (const own of this.#calls.get(call)?.owns ?? []) respondedIn(own, call, message.result, raw)
+  responded(
+    { call, followed }: FollowedCall,
+    message: Message,
+    raw: () => string | undefined,
+  ): void {
+    if (message.kind !== 'result' || followed === undefined) return
+    for (const own of followed.owns) respondedIn(own, call, message.result, raw)
   }
 
   /** Returns the fault whose value a request may use that cannot be read, by the keys of its head. */
@@ -280,7 +295,8 @@ interface CallRead {
   readonly unread: readonly Lie[]
 }
 
-const NOTHING: CallRead = { used: [], unread: [] }
+const NONE: readonly never[] = []
+const NOTHING: CallRead = { used: NONE, unread: NONE }
 
 /** Looks for false values in a call. */
 function readCall(own: Conversation, call: RequestCall, { party }: Asker): CallRead {
@@ -290,7 +306,7 @@ function readCall(own: Conversation, call: RequestCall, { party }: Asker): CallR
   const { values, lies } = own
   readValue(fieldsOf(call.params)['arguments'], values)
   const rest = values.isDone ? lies : []
-  const found = [...(values.take() ?? [])]
+  const found = [...(values.take() ?? NONE)]
   if (lies.length === 0) return NOTHING
   const key = keyOf(call)
   const again = lies.filter(({ callKey }) => callKey === key)
@@ -312,7 +328,7 @@ function respondedIn(
   if (text === undefined) readValue(result, values)
   else readText(text, values)
   const isCut = values.isDone
-  const found = [...(values.take() ?? [])]
+  const found = [...(values.take() ?? NONE)]
   const again = own.again.get(call) ?? []
   // The rest of a result may have the false value.
   if (!isOpen || isCut || again === 'falsified' || fieldsOf(result)['isError'] === true) return
@@ -341,5 +357,5 @@ function hasPlace({ lies, values }: Conversation): boolean {
 function hasOccurred({ values }: Conversation, kind: FalseValue['kind'], form: string): boolean {
   const { occurred } = values
   if (occurred === undefined || values.ownersOf(form).some(({ isTrue }) => !isTrue)) return false
-  return kind === 'text' ? occurred.hasWords(form) : occurred.has(jsonHash(form))
+  return kind === 'text' ? occurred.hasWords(form) : occurred.hasNumber(form)
 }

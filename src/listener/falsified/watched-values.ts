@@ -1,5 +1,6 @@
 import { jsonHash } from '../../base/json/json-hash.ts'
-import { type Reader, wordHash, wordsIn } from '../../base/text/written-values.ts'
+import { digitsHash, type Glancer, leadOf, wordHash } from '../../base/text/glance.ts'
+import { type Reader, wordsIn } from '../../base/text/written-values.ts'
 
 /** The numbers that are read of one message, in a turn of the event loop. */
 const MAX_NUMBERS = 20_000
@@ -8,18 +9,24 @@ const MAX_NUMBERS = 20_000
  * Looks for numbers and phrases in texts and JSON values. Keeps hashes of them, under a key of the
  * process, each with its owners.
  */
-export class WatchedValues<Owner> implements Reader {
+export class WatchedValues<Owner> implements Reader, Glancer {
   /** Remembers all that is read; undefined where nobody needs that. */
   occurred: Occurred | undefined
   readonly #values = new Map<number, readonly Owner[]>()
   /** The numbers of words of the phrases, by the hash of their first word. */
   readonly #firsts = new Map<number, readonly number[]>()
+  /** The first digits of the numbers. */
+  readonly #leads = new Set<number>()
   #found: Set<Owner> | undefined
   #numbers = 0
 
   /** True when the rest of a message is not read. */
   get isDone(): boolean {
     return this.#numbers >= MAX_NUMBERS
+  }
+
+  get glancer(): Glancer {
+    return this
   }
 
   get wantsWords(): boolean {
@@ -29,12 +36,13 @@ export class WatchedValues<Owner> implements Reader {
   /** Looks for a number in its canonical form. */
   addNumber(form: string, owner: Owner): void {
     add(this.#values, jsonHash(form), owner)
+    this.#leads.add(leadOf(digitsOf(form)))
   }
 
   /** Looks for the words of a text, whatever their case and what is written between them. */
   addText(text: string, owner: Owner): void {
     const words = wordsIn(text)
-    add(this.#firsts, jsonHash(words[0]), words.length)
+    add(this.#firsts, wordHash(words[0] ?? ''), words.length)
     add(this.#values, jsonHash(words.join(' ')), owner)
   }
 
@@ -44,21 +52,27 @@ export class WatchedValues<Owner> implements Reader {
   }
 
   words(words: readonly string[]): void {
-    if (this.#firsts.size === 0) return
     for (const [at, word] of words.entries())
-      for (const count of this.#firsts.get(jsonHash(word)) ?? NONE)
+      for (const count of this.#firsts.get(wordHash(word)) ?? NONE)
         this.#find(jsonHash(words.slice(at, at + count).join(' ')))
   }
 
-  seen(hash: number): void {
-    this.occurred?.add(hash)
+  number(form: string): void {
+    this.#find(jsonHash(form))
   }
 
-  number(form: string): void {
-    this.#numbers++
-    const hash = jsonHash(form)
+  word(hash: number): boolean {
     this.occurred?.add(hash)
-    this.#find(hash)
+    return this.#firsts.has(hash)
+  }
+
+  digits(hashes: Int32Array, count: number): void {
+    this.#numbers++
+    for (let each = 0; each < count; each++) this.occurred?.add(hashes[each]!)
+  }
+
+  lead(digits: number): boolean {
+    return this.#leads.has(digits)
   }
 
   /** Returns the owners of what was found since the last time; undefined without any. */
@@ -80,6 +94,11 @@ export class WatchedValues<Owner> implements Reader {
 }
 
 const NONE: readonly never[] = []
+
+/** Returns the digits of a number in its canonical form. */
+function digitsOf(form: string): string {
+  return form.slice(0, form.indexOf('e'))
+}
 
 function add<Value>(map: Map<number, readonly Value[]>, key: number, value: Value): void {
   map.set(key, [...new Set(map.get(key) ?? NONE).add(value)])
@@ -111,10 +130,15 @@ export class Occurred {
 
   /** Returns true when all words of a phrase have occurred. */
   hasWords(phrase: string): boolean {
-    return phrase.split(' ').every((word) => this.has(wordHash(word)))
+    return phrase.split(' ').every((word) => this.#has(wordHash(word)))
   }
 
-  has(hash: number): boolean {
+  /** Returns true when a number with these digits has occurred, wherever its point was. */
+  hasNumber(form: string): boolean {
+    return this.#has(digitsHash(digitsOf(form)))
+  }
+
+  #has(hash: number): boolean {
     const [first, second] = [hash & (BITS - 1), (hash >>> 15) % BITS]
     return this.#isSet(first) && this.#isSet(second)
   }

@@ -13,7 +13,7 @@ import { type CallProgress, addMarker } from './call-state.ts'
 import { interruptibleWait, FaultStopped } from './chain/stop.ts'
 import type { NotApplicableReason, FaultOrigin, FaultRef } from './exchange-context.ts'
 import type { Message } from '../../mcp/json-rpc.ts'
-import { sideFaultsOf } from '../side-faults.ts'
+import { type OpenCall, sideFaultsOf } from '../side-faults.ts'
 import { faultMarker } from './emit/injected-response.ts'
 import { digest } from '../../base/digest.ts'
 import { nextLoop } from '../../base/event-loop.ts'
@@ -97,13 +97,16 @@ class ActiveContext extends CallView {
 
   get host(): FaultHost {
     const { control } = this.owner.context.parts
-    return control.hostFor(this.origin, () => this.matched.endsIn(this.now()))
+    return control.hostFor(this.origin, this.#entry, () => this.matched.endsIn(this.now()))
   }
 
   get task(): object | undefined {
-    const { entries } = this.owner.context.exchange
-    const { action } = entries.find(({ call }) => call === this.call) ?? {}
+    const { action } = this.#entry ?? {}
     return action && clearTask(action)
+  }
+
+  get #entry(): OpenCall | undefined {
+    return this.owner.context.exchange.entries.find(({ call }) => call === this.call)
   }
 
   outputSchema(): unknown {

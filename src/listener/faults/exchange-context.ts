@@ -27,7 +27,7 @@ export interface ExchangeControl {
   /** Returns the `outputSchema` of the tool of a call, if it is known. */
   outputSchemaOf(call: Call | undefined): unknown
   /** Returns the effects beyond the call; `endsIn` are the milliseconds until the rule expires. */
-  hostFor(by: FaultOrigin, endsIn: () => number): FaultHost
+  hostFor(by: FaultOrigin, entry: OpenCall | undefined, endsIn: () => number): FaultHost
 }
 
 /** A request whose response may have faults; without calls it has no optional parts. */

@@ -126,8 +126,8 @@ export class FaultPlanner {
   }
 
   /** Takes the response to a call as its client gets it. */
-  responded(call: Call, message: Message, raw: () => string | undefined): void {
-    if (this.#follows) this.#parts.falseValues.responded(call, message, raw)
+  responded(entry: OpenCall, message: Message, raw: () => string | undefined): void {
+    if (this.#follows) this.#parts.falseValues.responded(entry, message, raw)
   }
 
   /** Returns the fault whose false value a request that was not read may use. */
@@ -145,6 +145,13 @@ export class FaultPlanner {
     const others = this.#asked.named(posted, session).map(({ call }) => call)
     for (const call of canaries.in(body, { ...posted, others }))
       listenerOf(session, trace).canaryReturned(call)
+  }
+
+  /** Returns the fault that ended the session of a request; none acts on calls of denied tools. */
+  expiredBy(session: string, calls: readonly Call[]): FaultOrigin | undefined {
+    const { control, rules } = this.#parts
+    const by = control.expiredBy(session)
+    return by !== undefined && isUntouchable(rules.states, calls, false) ? undefined : by
   }
 
   /** Reports a request that was rejected because a fault ended its session. */
@@ -206,7 +213,7 @@ export class FaultPlanner {
     const { rules, falseValues, listenerOf } = this.#parts
     return entries.flatMap((entry) => {
       const { call } = entry
-      const use = falseValues.asked(call, askerOf(entry), rules.ruleSet.index.falsifies)
+      const use = falseValues.asked(entry, askerOf(entry), rules.ruleSet.index.falsifies)
       if (use === undefined) return []
       listenerOf(session, entry.trace).falseValueUsed(call, use)
       return use.isBlocked ? [{ call, use }] : []

@@ -9,6 +9,7 @@ import type { OtherMessage, PostedMessages } from '../../mcp/classify.ts'
 import type { Endpoints } from '../../mcp/endpoints.ts'
 import type { Sessions } from '../../mcp/sessions.ts'
 import type { ExchangeControl, FaultOrigin } from './exchange-context.ts'
+import type { OpenCall } from '../side-faults.ts'
 import type { PushStreams } from './source/push-streams.ts'
 
 /** Older canaries are forgotten when there are twice as many. */
@@ -122,7 +123,11 @@ export class SessionControl implements ExchangeControl {
     return call === undefined ? undefined : this.#context.outputSchemaOf?.(toolOf(call))
   }
 
-  hostFor({ ref, marked, retired }: FaultOrigin, endsIn: () => number): FaultHost {
+  hostFor(
+    { ref, marked, retired }: FaultOrigin,
+    entry: OpenCall | undefined,
+    endsIn: () => number,
+  ): FaultHost {
     const { newConnections, server } = this.#context
     const close = newConnections.closePort()
     return {
@@ -133,10 +138,10 @@ export class SessionControl implements ExchangeControl {
       closePort: close && ((ms) => close(Math.min(ms, endsIn()), retired)),
       watchFor: (word) => this.#watched.canaries.add(word),
       falsified: (values, onUse) => {
-        const { rule, fault, call } = ref
-        if (call === undefined) return false
-        const by = { rule, fault, marked, tool: toolOf(call) ?? '' }
-        return this.#watched.falseValues.falsified(call, by, values, onUse)
+        if (entry === undefined) return false
+        const { rule, fault } = ref
+        const by = { rule, fault, marked, tool: toolOf(entry.call) ?? '' }
+        return this.#watched.falseValues.falsified(entry, by, values, onUse)
       },
       server,
     }

@@ -51,6 +51,7 @@ export class PacedInput {
   #isQueued = false
   #isStopped = false
   #hasEnded = false
+  readonly #onResume = (): void => this.resume()
 
   constructor(socket: Socket, connection: Requests, taker: InputTaker) {
     this.#socket = socket
@@ -63,6 +64,7 @@ export class PacedInput {
       this.#isStopped = this.#waiting.size > MOST_WAITING
       return !this.#isStopped
     }
+    socket.on('resume', this.#onResume)
   }
 
   /** Passes bytes on, at once or later. */
@@ -83,6 +85,7 @@ export class PacedInput {
   release(): Buffer {
     const socket: Partial<Pick<Socket, 'push'>> = this.#socket
     delete socket.push
+    this.#socket.off('resume', this.#onResume)
     this.#start()
     const rest = [...(this.#behind === undefined ? [] : [this.#behind]), ...this.#waiting.list]
     this.#behind = undefined
@@ -172,9 +175,7 @@ export function pacedParser(socket: Socket, connection: Requests, lines = LINES)
       return bytes.length
     },
   }
-  const input = new PacedInput(socket, connection, taker)
-  socket.on('resume', () => input.resume())
-  return input
+  return new PacedInput(socket, connection, taker)
 }
 
 function firstLines(bytes: Buffer, lines: number): Buffer {

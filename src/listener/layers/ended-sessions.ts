@@ -22,7 +22,7 @@ export function endedSessions(p: StackParts): Layer<Service<Opened, Relay>> {
       }
       const isEnd = facts.kind === 'session-end'
       if (posted !== undefined || isEnd || facts.kind === 'stream') {
-        const by = p.planner?.control.expiredBy(session)
+        const by = p.planner?.expiredBy(session, posted?.calls ?? [])
         // A new `initialize` is accepted, even with the id of an ended session.
         if (by !== undefined && posted?.calls[0]?.method !== 'initialize') {
           if (isEnd) p.sessions.end(session, 'abandoned', 'injected')

@@ -119,7 +119,10 @@ function matchOf(spec: Entry<keyof typeof SPEC.fields>, routes: readonly Item[])
 }
 
 function routeMatches(spec: Entry<string>, { value, path }: Item): readonly HttpMatch[] {
-  const { rules } = fieldsOf(fieldsOf(value)['spec'])
+  const { rules, hostnames } = fieldsOf(fieldsOf(value)['spec'])
+  const atHosts = [...path, 'spec', 'hostnames']
+  if (hostnames !== undefined)
+    spec.report.note('left_out', 'apply the rules to the pods of these hosts', atHosts)
   return (Array.isArray(rules) ? rules : [{}]).flatMap((rule: unknown, index) => {
     const { matches = [{}] } = isRecord(rule) ? rule : {}
     const at = [...path, 'spec', 'rules', index, 'matches']

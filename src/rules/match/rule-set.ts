@@ -44,8 +44,8 @@ export interface RuleSet {
 /** Returns the rules whose times count from when they were first seen, without `appliedAt`. */
 export function unanchoredRules({ rules }: Pick<RuleSet, 'rules'>): readonly string[] {
   const unanchored = rules.filter(({ appliedAt, selection, elsewhere, enabled }) => {
-    const { for: lasting, ramp, stages } = selection
-    const isTimed = lasting !== undefined || ramp !== undefined || stages !== undefined
+    const { for: lasting, cycle, ramp, stages } = selection
+    const isTimed = [lasting, cycle, ramp, stages].some((each) => each !== undefined)
     return isTimed && enabled && appliedAt === undefined && elsewhere.length === 0
   })
   return unanchored.map(({ name }) => name)

@@ -311,6 +311,12 @@ describe('policies of gateways', () => {
     expect(unknown.notes).toEqual([expect.stringContaining('spec.targetZones')])
   })
 
+  it('reports the hosts of a route', () => {
+    const hosts = route('{}').replace('rules:', 'hostnames: [a.example.com], rules:')
+    const { notes } = imported(policy(`${DOCS}, ${ABORT}`) + hosts)
+    expect(notes).toEqual(['8:20 left_out items[1].spec.hostnames'])
+  })
+
   it('reads rate limit and most faults of kgateway', () => {
     const { file } = imported(
       policy(

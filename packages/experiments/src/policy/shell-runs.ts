@@ -113,8 +113,10 @@ class Walk {
       this.#scripts.delete(scriptOf(word))
     }
     const isAlias = words.some((word) => ALIAS.test(word))
+    // The name of an alias runs nothing.
+    const aliased = isAlias ? found.filter((text) => !/^alias\.[\w-]+$/i.test(text)) : []
     // A single word changes nothing.
-    return (isAlias ? found.flatMap((text) => [text, `git ${text}`]) : found).filter(
+    return [...found, ...aliased.map((text) => `git ${text}`)].filter(
       (text) => !/^[-\w./=:,+%]*$/.test(text),
     )
   }

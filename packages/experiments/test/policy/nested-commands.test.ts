@@ -181,6 +181,7 @@ const REFUSED = [
 
 /** The same programs, where they change nothing that is guarded. */
 const ALLOWED = [
+  'git config alias.st status',
   "node -e '/** a */ console.log(1)'",
   "cat > src/y.ts <<'EOF'\n/** Names a place. */\nexport const at = (x) => `${x}/.mcp`\nEOF",
   'cat > Makefile <<EOF\nclean:\n\trm -rf ${OUT}/*\nEOF',

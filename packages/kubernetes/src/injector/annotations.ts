@@ -165,7 +165,7 @@ const TABLE = {
   },
   'deny-tools': {
     form: '`pay_*,delete_*`',
-    meaning: 'tools that no rule may affect, by name or glob',
+    meaning: 'tools on whose calls no rule acts, by name or glob',
     check: tools,
   },
   'guard-error-rate': {
