@@ -12,8 +12,6 @@ export const glob = {
   minLength: 1,
   maxLength: MAX_TEXT,
 } as const
-/** A name, method or path: exact text, glob, list of these, expression, or negation. */
-export type TextMatch = TextSpec
 
 /** Refers to a definition of the match. */
 export function ref<T>(name: string, options: NodeOptions = {}): TUnsafe<T> {
@@ -29,5 +27,5 @@ export function oneOrMore<T>(one: object, options: NodeOptions): TUnsafe<T | rea
 }
 
 /** One text, a glob, or several. */
-export const texts = (description: string, ...examples: unknown[]): TUnsafe<TextMatch> =>
-  ref<TextMatch>('text', examples.length === 0 ? { description } : { description, examples })
+export const texts = (description: string, ...examples: unknown[]): TUnsafe<TextSpec> =>
+  ref<TextSpec>('text', examples.length === 0 ? { description } : { description, examples })

@@ -2,8 +2,9 @@ import type { Static, TObject, TUnsafe } from 'typebox'
 import { mapOf, oneOf, section } from '../../filters/lib/config-schema.ts'
 import { type Transport, TRANSPORTS } from '../../mcp/call.ts'
 import { PROTOCOL_VERSION_FORMAT, REGEX_FORMAT, CIDR_FORMAT } from './formats.ts'
-import { glob, MAX_LIST, MAX_TEXT, oneOrMore, ref, type TextMatch, texts } from './match-nodes.ts'
-import type { ValueOperators } from '../match/value-match.ts'
+import { glob, MAX_LIST, MAX_TEXT, oneOrMore, ref, texts } from './match-nodes.ts'
+import type { TextSpec } from '../match/text-match.ts'
+import type { ValueSpec } from '../match/value-match.ts'
 import * as Type from 'typebox'
 
 /** The conditions on the destination of outgoing traffic. */
@@ -49,15 +50,6 @@ const regex = (description: string): TUnsafe<string> =>
 const text = (description: string): TUnsafe<string> =>
   Type.Unsafe<string>({ type: 'string', maxLength: MAX_TEXT, description })
 
-export type HeaderOperators = Omit<ValueOperators, 'gt' | 'lt' | 'not'> & {
-  readonly not?: HeaderMatch
-}
-
-export type HeaderMatch = string | HeaderOperators
-
-/** The condition on an argument of the call. */
-export type ValueMatch = string | number | boolean | null | ValueOperators
-
 const textOperators = {
   type: 'object',
   properties: {
@@ -92,7 +84,7 @@ const headerOperators = section(
   {
     exact: Type.Optional(text('Matches this exact value.')),
     ...operators,
-    not: Type.Optional(ref<HeaderMatch>('headerValue', { description: 'Inverts the match.' })),
+    not: Type.Optional(ref<ValueSpec>('headerValue', { description: 'Inverts the match.' })),
   },
   { minProperties: 1 },
 )
@@ -105,7 +97,7 @@ const valueOperators = section(
     ...operators,
     gt: Type.Optional(Type.Number({ description: 'Matches numbers greater than this.' })),
     lt: Type.Optional(Type.Number({ description: 'Matches numbers less than this.' })),
-    not: Type.Optional(ref<ValueMatch>('value', { description: 'Inverts the match.' })),
+    not: Type.Optional(ref<ValueSpec>('value', { description: 'Inverts the match.' })),
   },
   { minProperties: 1 },
 )
@@ -187,14 +179,14 @@ const matchKeys = {
   prompt: Type.Optional(texts('Matches the prompt name.')),
   resource: Type.Optional(texts('Matches the resource URI.', 'file:///reports/*')),
   headers: Type.Optional(
-    mapOf(ref<HeaderMatch>('headerValue'), {
+    mapOf(ref<ValueSpec>('headerValue'), {
       ...record,
       description: 'Matches request headers by name.',
       examples: [{ 'x-chaos': 'on' }],
     }),
   ),
   baggage: Type.Optional(
-    mapOf(ref<HeaderMatch>('headerValue'), {
+    mapOf(ref<ValueSpec>('headerValue'), {
       ...record,
       description:
         'Matches W3C baggage by key, from `_meta.baggage` if it has a valid member, otherwise from the `baggage` header. Values are percent-decoded.',
@@ -202,21 +194,21 @@ const matchKeys = {
     }),
   ),
   args: Type.Optional(
-    mapOf(ref<ValueMatch>('value'), {
+    mapOf(ref<ValueSpec>('value'), {
       ...record,
       description: 'Matches call arguments by JSON Pointer.',
       examples: [{ '/city': 'Oslo', '/limit': { gt: 100 } }],
     }),
   ),
   session: Type.Optional(
-    ref<HeaderMatch>('headerValue', {
+    ref<ValueSpec>('headerValue', {
       description:
         'Matches the session ID or, over HTTP+SSE, the path and query of the message endpoint.',
     }),
   ),
   client: Type.Optional(
     Type.Unsafe<
-      string | readonly string[] | { readonly name?: TextMatch; readonly version?: TextMatch }
+      string | readonly string[] | { readonly name?: TextSpec; readonly version?: TextSpec }
     >({
       anyOf: [
         glob,
