@@ -1,11 +1,37 @@
 import type { Static, TObject, TUnsafe } from 'typebox'
-import { mapOf, oneOf, section } from '../../filters/lib/config-schema.ts'
+import {
+  GLOB_FORMAT,
+  mapOf,
+  type NodeOptions,
+  oneOf,
+  section,
+} from '../../filters/lib/config-schema.ts'
 import { type Transport, TRANSPORTS } from '../../mcp/call.ts'
 import { PROTOCOL_VERSION_FORMAT, REGEX_FORMAT, CIDR_FORMAT } from './formats.ts'
-import { glob, MAX_LIST, MAX_TEXT, oneOrMore, ref, texts } from './match-nodes.ts'
 import type { TextSpec } from '../match/text-match.ts'
 import type { ValueSpec } from '../match/value-match.ts'
 import * as Type from 'typebox'
+
+const MAX_LIST = 100
+const MAX_TEXT = 2048
+
+const glob = { type: 'string', format: GLOB_FORMAT, minLength: 1, maxLength: MAX_TEXT } as const
+
+const listOf = (items: object) => ({ type: 'array', items, minItems: 1, maxItems: MAX_LIST })
+
+/** Refers to a definition of the match. */
+function ref<T>(name: string, options: NodeOptions = {}): TUnsafe<T> {
+  return Type.Unsafe<T>({ $ref: `#/definitions/${name}`, ...options })
+}
+
+/** One of something, or a list of them. */
+function oneOrMore<T>(one: object, options: NodeOptions): TUnsafe<T | readonly T[]> {
+  return Type.Unsafe<T | readonly T[]>({ anyOf: [one, listOf(one)], ...options })
+}
+
+/** One text, a glob, or several. */
+const texts = (description: string, ...examples: unknown[]): TUnsafe<TextSpec> =>
+  ref<TextSpec>('text', examples.length === 0 ? { description } : { description, examples })
 
 /** The conditions on the destination of outgoing traffic. */
 const outboundKeys = section(
@@ -103,6 +129,10 @@ const valueOperators = section(
 )
 
 const record = { minProperties: 1, maxProperties: 50 }
+const STATUS = [
+  { type: 'integer', minimum: 100, maximum: 599 },
+  { type: 'string', pattern: '^[1-5]xx$' },
+]
 const httpKeys = section(
   {
     method: Type.Optional(
@@ -119,21 +149,7 @@ const httpKeys = section(
     ),
     status: Type.Optional(
       Type.Unsafe<number | string | readonly (number | string)[]>({
-        anyOf: [
-          { type: 'integer', minimum: 100, maximum: 599 },
-          { type: 'string', pattern: '^[1-5]xx$' },
-          {
-            type: 'array',
-            items: {
-              anyOf: [
-                { type: 'integer', minimum: 100, maximum: 599 },
-                { type: 'string', pattern: '^[1-5]xx$' },
-              ],
-            },
-            minItems: 1,
-            maxItems: MAX_LIST,
-          },
-        ],
+        anyOf: [...STATUS, listOf({ anyOf: STATUS })],
         description: 'Matches the response status, or a class such as `5xx`.',
         examples: ['5xx'],
       }),
@@ -212,7 +228,7 @@ const matchKeys = {
     >({
       anyOf: [
         glob,
-        { type: 'array', items: glob, minItems: 1, maxItems: MAX_LIST },
+        listOf(glob),
         section(
           {
             name: Type.Optional(texts('Matches the client name.')),
@@ -263,13 +279,7 @@ export interface Match extends Static<TObject<typeof matchKeys>> {
 }
 
 const several = (description: string): TUnsafe<readonly Match[]> =>
-  Type.Unsafe<readonly Match[]>({
-    type: 'array',
-    items: ref<Match>('match'),
-    minItems: 1,
-    maxItems: MAX_LIST,
-    description,
-  })
+  Type.Unsafe<readonly Match[]>({ ...listOf(ref<Match>('match')), description })
 
 const match = section({
   ...matchKeys,
@@ -287,11 +297,7 @@ const match = section({
 export const matchDefinitions = {
   match,
   text: {
-    anyOf: [
-      glob,
-      textOperators,
-      { type: 'array', items: { anyOf: [glob, textOperators] }, minItems: 1, maxItems: MAX_LIST },
-    ],
+    anyOf: [glob, textOperators, listOf({ anyOf: [glob, textOperators] })],
   },
   headerValue: { anyOf: [{ type: 'string', maxLength: MAX_TEXT }, headerOperators] },
   value: {
