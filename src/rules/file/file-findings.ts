@@ -84,7 +84,7 @@ function faultFindings(
     const at: Path = [...path, 'faults', index]
     if (jsonType(item) !== 'object' || isWrong(at)) continue
     for (const [name, config] of Object.entries(item as Fields)) {
-      for (const { path: steps, message } of checkFault(name, config)) {
+      for (const { path: steps, message } of faultProblems(name, config)) {
         findings.push(conflict([...at, name, ...steps], message))
       }
     }
@@ -92,7 +92,11 @@ function faultFindings(
   return findings
 }
 
-function checkFault(name: string, config: unknown): readonly ParameterProblem[] {
+/** Returns what is wrong between the parameters of a fault; nothing for an unknown one. */
+export function faultProblems(
+  name: string | undefined,
+  config: unknown,
+): readonly ParameterProblem[] {
   const definition = FAULTS.find((fault) => fault.name === name)
   if (definition === undefined) return []
   const read = readValues(definition.schema as SchemaNode, config, undefined)
