@@ -31,8 +31,8 @@ function ran() {
  * {number} hits
  */
 async function filled(modules, hits) {
-  const { createMetrics } = await import(new URL('src/telemetry/metrics.js', modules).href)
-  const metrics = createMetrics({ version: '0' })
+  const { Metrics } = await import(new URL('src/telemetry/metrics.js', modules).href)
+  const metrics = new Metrics({ version: '0' })
   const call = { method: 'tools/call', outcome: 'ok', origin: 'real', seconds: 0.02 }
   for (let tool = 0; tool < TOOLS; tool++) {
     const name = `tool_of_this_server_${tool}`

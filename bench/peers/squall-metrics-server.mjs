@@ -15,7 +15,7 @@ const { parseAmong } = await built('src/cli/flags/command-parser.js')
 const { RUN } = await built('src/cli/commands/run.js')
 const { Sidecar } = await built('src/listener/sidecar.js')
 const { createLogger } = await built('src/telemetry/log.js')
-const { createMetrics } = await built('src/telemetry/metrics.js')
+const { Metrics } = await built('src/telemetry/metrics.js')
 
 const nothing = () => undefined
 const off = {
@@ -33,7 +33,7 @@ const off = {
 
 const { request } = parseAmong([RUN], ['run', ...flags], {}, '0.0.0')
 const logger = createLogger({ level: request.logLevel, format: request.logFormat })
-const telemetry = metrics === 'off' ? off : createMetrics({ version: '0.0.0' })
+const telemetry = metrics === 'off' ? off : new Metrics({ version: '0.0.0' })
 const sidecar = new Sidecar(request, telemetry, logger)
 await sidecar.listen()
 process.once('SIGTERM', () => void sidecar.close().then(() => process.exit(0)))

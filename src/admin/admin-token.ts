@@ -1,4 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Environment } from '../base/flags/flag.ts'
+import { UsageError } from '../base/flags/usage-error.ts'
 import { readSmallFile } from '../base/small-file.ts'
 import { systemReason } from '../base/system-reason.ts'
 
@@ -10,31 +12,20 @@ const VISIBLE = /^[\u0021-\u007e]+$/
 const BEARER = /^bearer +(\S+) *$/i
 const BASIC = /^basic +([\w+/=-]+) *$/i
 
-/** Reports a token that cannot be used. The message never holds the token. */
-export class AdminTokenError extends Error {
-  override readonly name = 'AdminTokenError'
-}
-
-const NAMES = { admin: 'admin token', read: 'admin read token', mcp: 'mcp token' } as const
-
-export interface AdminTokenSources {
-  readonly kind?: keyof typeof NAMES
-  /** The value of the variable; empty counts as not set. */
-  readonly env: string | undefined
-  /** A file with the token alone; takes precedence over the variable. */
-  readonly file: string | undefined
-}
-
-/** Reads a token, without the white space around it; undefined when none is set. */
-export function readAdminToken({
-  kind = 'admin',
-  env,
-  file,
-}: AdminTokenSources): string | undefined {
-  const name = NAMES[kind]
+/**
+ * Reads a token without the white space around it, from a file or an environment variable, which
+ * other users cannot read; undefined when none is set. The file takes precedence, and an empty
+ * variable counts as not set. Throws a `UsageError`, whose message never holds the token.
+ */
+export function readToken(
+  name: 'admin token' | 'admin read token' | 'mcp token',
+  file: string | undefined,
+  env: Environment,
+): string | undefined {
   if (file !== undefined) return checked(readTokenFile(file, name), `the ${name} file`)
-  if (env === undefined || env.trim() === '') return undefined
-  return checked(env, `SQUALL_${name.toUpperCase().replaceAll(' ', '_')}`)
+  const variable = `SQUALL_${name.toUpperCase().replaceAll(' ', '_')}`
+  const value = env[variable]
+  return value === undefined || value.trim() === '' ? undefined : checked(value, variable)
 }
 
 /** Returns a check whether a text is the token, in a time that depends on neither. */
@@ -61,21 +52,25 @@ function readTokenFile(file: string, name: string): string {
   try {
     return readSmallFile(file).toString('utf8')
   } catch (error) {
-    throw new AdminTokenError(`the ${name} file cannot be read: ${systemReason(error)}`)
+    throw unusable(`the ${name} file cannot be read: ${systemReason(error)}`)
   }
 }
 
 function checked(text: string, source: string): string {
   const token = text.trim()
   if (token.length < MIN_TOKEN || token.length > MAX_TOKEN) {
-    throw new AdminTokenError(
+    throw unusable(
       `${source} must be ${MIN_TOKEN} to ${MAX_TOKEN} characters long; got ${token.length}`,
     )
   }
   if (!VISIBLE.test(token)) {
-    throw new AdminTokenError(`${source} may contain only visible ASCII characters, without spaces`)
+    throw unusable(`${source} may contain only visible ASCII characters, without spaces`)
   }
   return token
+}
+
+function unusable(why: string): UsageError {
+  return new UsageError('INVALID_VALUE', why, 'create a token with: openssl rand -base64 24')
 }
 
 function digest(text: string): Buffer {

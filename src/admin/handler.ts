@@ -1,10 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { strictText } from '../base/bytes.ts'
+import { parsedJson } from '../base/json/json-in-text.ts'
 import type { RareLog } from '../listener/rare-log.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { AdminRejection } from '../telemetry/metrics.ts'
 import { type AdminResponse, jsonResponse, rejection } from './admin-response.ts'
+import { CallFilterError } from './contract/call-filter.ts'
 import type { Guard } from './guards.ts'
 import { type AdminRoute, listed, methodsOf } from './routes.ts'
 
@@ -56,7 +59,7 @@ async function respond(
     return unreadable(parts, path, route, request) ?? read(request.headers)
   }
   if (stream !== undefined && method === 'GET') {
-    return unreadable(parts, path, route, request) ?? stream(response, new URLSearchParams(query))
+    return unreadable(parts, path, route, request) ?? filtered(stream, response, query)
   }
   const changes = method === 'POST' ? change : method === 'DELETE' ? remove : undefined
   if (changes !== undefined) {
@@ -78,6 +81,20 @@ function unreadable(
 ): AdminResponse | undefined {
   const rejected = open === true ? undefined : guard(request.headers)
   return rejected && logged(parts, path, request, rejected, 'read')
+}
+
+/** Rejects a query with filters that cannot be used. */
+export function filtered<Result>(
+  stream: (response: ServerResponse, query: URLSearchParams) => Result,
+  response: ServerResponse,
+  query: string | undefined,
+): Result | AdminResponse {
+  try {
+    return stream(response, new URLSearchParams(query))
+  } catch (error) {
+    if (!(error instanceof CallFilterError)) throw error
+    return rejection(400, { error: error.message })
+  }
 }
 
 /** Reads a body only of a client that may change something. */
@@ -170,12 +187,8 @@ async function readBody(
   if (bytes === 'late') return rejection(408, { error: 'the body did not arrive in time' })
   if (bytes === 'large') return tooLarge()
   if (bytes === 'cut') return rejection(400, { error: 'the body is incomplete' })
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    return { value: JSON.parse(text) as unknown }
-  } catch {
-    return rejection(400, { error: 'the body is not valid JSON' })
-  }
+  const value = parsedJson(strictText(bytes) ?? '')
+  return value === undefined ? rejection(400, { error: 'the body is not valid JSON' }) : { value }
 }
 
 type Collected = Buffer | 'late' | 'large' | 'cut'

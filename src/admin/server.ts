@@ -11,9 +11,9 @@ import type { Logger } from '../telemetry/log.ts'
 import type { AdminRejection } from '../telemetry/metrics.ts'
 import type { OutboundCounts } from '../telemetry/outbound-counts.ts'
 import type { ToolsSource } from '../telemetry/tool-sample.ts'
-import { type AdminResponse, apiResponse, rejection } from './admin-response.ts'
+import { apiResponse, rejection } from './admin-response.ts'
 import { API, type LiveEvent, type VerdictLine } from './contract/api.ts'
-import { CallFilterError, parseCallFilter } from './contract/call-filter.ts'
+import { parseCallFilter } from './contract/call-filter.ts'
 import { arm, disarm } from './api-changes.ts'
 import { faultsRoute } from './api-faults.ts'
 import { type ProcessFacts, showErrors, showFaults, showRules, showState } from './api-show.ts'
@@ -138,20 +138,12 @@ function createAgents(source: AgentSource): Streamed<VerdictLine> {
     read: (reader) => source.watch.read((event) => reader(verdictLine(event, source))),
     filter: parseVerdictFilter,
   })
-  const listed = (list: () => AdminResponse): AdminResponse => {
-    try {
-      return list()
-    } catch (error) {
-      if (!(error instanceof CallFilterError)) throw error
-      return rejection(400, { error: error.message })
-    }
-  }
   const routes = [
     routeOf(API.tasks, {
-      stream: (_, query) => listed(() => apiResponse(API.tasks, showTasks(source, query))),
+      stream: (_, query) => apiResponse(API.tasks, showTasks(source, query)),
     }),
     routeOf(API.agents, {
-      stream: (_, query) => listed(() => apiResponse(API.agents, showAgents(source, query))),
+      stream: (_, query) => apiResponse(API.agents, showAgents(source, query)),
     }),
     routeOf(API.verdicts, { stream: (response, query) => taps.open(response, query) }),
   ]

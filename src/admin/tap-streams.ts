@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { type AdminResponse, jsonResponse, rejection } from './admin-response.ts'
-import { CallFilterError, type LineFilter } from './contract/call-filter.ts'
+import { type AdminResponse, jsonResponse } from './admin-response.ts'
+import type { LineFilter } from './contract/call-filter.ts'
 import { STREAM_HEAD } from './event-streams.ts'
 
 const MAX_TAPS = 16
@@ -39,21 +39,14 @@ export class TapStreams<Line> {
     return this.#taps.size
   }
 
-  /** Opens a stream, or returns the rejection. */
+  /** Opens a stream, or returns the rejection. Throws a `CallFilterError`. */
   open(response: ServerResponse, query: URLSearchParams): AdminResponse | undefined {
     if (response.destroyed) return undefined
     if (this.#taps.size >= MAX_TAPS) {
       const error = `too many taps: the maximum of ${MAX_TAPS} is open`
       return jsonResponse(503, { error }, { 'retry-after': '5' })
     }
-    let filter: LineFilter<Line>
-    try {
-      filter = this.#source.filter(query)
-    } catch (error) {
-      if (!(error instanceof CallFilterError)) throw error
-      return rejection(400, { error: error.message })
-    }
-    const tap = new Tap(response, filter)
+    const tap = new Tap(response, this.#source.filter(query))
     const stop = this.#source.read((line) => tap.take(line))
     this.#taps.add(tap)
     this.#timer ??= setInterval(() => this.#tick(), this.#everyMs).unref()

@@ -1,5 +1,6 @@
 import type { Origin } from '../mcp/call.ts'
-import { noCounts, ORIGINS } from '../telemetry/outcome-index.ts'
+import { ORIGINS } from '../mcp/call.ts'
+import { noCounts } from '../telemetry/outcome-index.ts'
 import type { ToolSample, ToolsSource } from '../telemetry/tool-sample.ts'
 import type { History } from './contract/api.ts'
 import { bucketQuantile, LatencyWindow, newer } from './live-snapshot.ts'

@@ -1,5 +1,6 @@
 import { output } from './ending.ts'
 import { writeFile } from 'node:fs/promises'
+import { strictText } from '../base/bytes.ts'
 import { quoted } from '../base/text/foreign-text.ts'
 import { sizeText } from '../base/units.ts'
 import { readBounded } from '../base/read-bounded.ts'
@@ -34,11 +35,9 @@ export async function readText(
   const bytes = await readBytes(path, most, label, fix)
   if (bytes.length > most)
     throw invalidFile(`${label} is too large`, `use at most ${sizeText(most)}`)
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    throw invalidFile(`${label} is not valid UTF-8`, 'convert the file to UTF-8')
-  }
+  const text = strictText(bytes)
+  if (text !== undefined) return text
+  throw invalidFile(`${label} is not valid UTF-8`, 'convert the file to UTF-8')
 }
 
 /** Writes to standard output, and waits until the text is written. */

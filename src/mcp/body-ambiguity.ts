@@ -1,4 +1,4 @@
-import { isRecord } from '../base/values.ts'
+import { fieldsOf, isRecord } from '../base/values.ts'
 import { caseFolded } from '../base/text/case-fold.ts'
 import type { HeadFacts, HeaderAmbiguity } from './request-facts.ts'
 import { countKeys, countMembers } from './json-keys.ts'
@@ -112,10 +112,8 @@ function agrees(
 }
 
 function metaProtocolVersion(params: unknown): string | undefined {
-  const meta = isRecord(params) ? params['_meta'] : undefined
-  const protocolVersion = isRecord(meta)
-    ? meta['io.modelcontextprotocol/protocolVersion']
-    : undefined
+  const meta = fieldsOf(fieldsOf(params)['_meta'])
+  const protocolVersion = meta['io.modelcontextprotocol/protocolVersion']
   return typeof protocolVersion === 'string' ? protocolVersion : undefined
 }
 

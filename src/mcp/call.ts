@@ -69,19 +69,22 @@ export const RESOURCE_UPDATED = 'notifications/resources/updated'
 export type RequestCall = Call & { readonly id: JsonRpcId }
 
 /** The result of a call as its client sees it. `cancelled` is intentional, and not an error. */
-export type Outcome =
-  | 'ok'
-  | 'tool_error'
-  | 'rpc_error'
-  | 'http_error'
-  | 'reset'
-  | 'timeout'
-  | 'cancelled'
-  | 'incomplete'
-  | 'abandoned'
+export const OUTCOMES = [
+  'ok',
+  'tool_error',
+  'rpc_error',
+  'http_error',
+  'reset',
+  'timeout',
+  'cancelled',
+  'incomplete',
+  'abandoned',
+] as const
+export type Outcome = (typeof OUTCOMES)[number]
 
 /** The cause of the outcome: the upstream, a fault, Squall itself, or a fault of another Squall. */
-export type Origin = 'real' | 'injected' | 'squall' | 'injected_elsewhere'
+export const ORIGINS = ['real', 'injected', 'squall', 'injected_elsewhere'] as const
+export type Origin = (typeof ORIGINS)[number]
 
 /** Returns true for an outcome that a fault caused, in this Squall or in another one. */
 export function isInjected(origin: Origin): boolean {

@@ -1,4 +1,4 @@
-import { isRecord } from '../base/values.ts'
+import { type Fields, fieldsOf, isRecord } from '../base/values.ts'
 import { CLIENT_METHODS, KNOWN_METHODS, SERVER_METHODS } from './known-methods.ts'
 import { asBuffer, inOnePiece, strictText } from '../base/bytes.ts'
 import { readingCost, SMALL_JSON } from '../base/json/json-bounds.ts'
@@ -75,21 +75,21 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, transport: Tran
   for (const message of parsed.messages) {
     if (message.kind === 'request') {
       const { id, method, params } = message
-      const fields = isRecord(params) ? params : undefined
-      const meta = metaOf(params)
+      const fields = fieldsOf(params)
+      const meta = fieldsOf(fields['_meta'])
       const isInitialize = method === 'initialize'
       const protocolVersion =
-        boundedProtocolVersion(meta?.[META_PROTOCOL_VERSION]) ??
-        (isInitialize ? boundedProtocolVersion(fields?.['protocolVersion']) : undefined) ??
+        boundedProtocolVersion(meta[META_PROTOCOL_VERSION]) ??
+        (isInitialize ? boundedProtocolVersion(fields['protocolVersion']) : undefined) ??
         stated
-      const token = meta?.['progressToken']
+      const token = meta['progressToken']
       const progressToken =
         typeof token === 'string' || typeof token === 'number' ? token : undefined
-      const name = fields === undefined ? undefined : nameOf(method, fields)
+      const name = nameOf(method, fields)
       const trace = traceOf(meta)
       calls.push({ id, method, name, params, transport, protocolVersion, progressToken, trace })
-      client ??= clientInfo(meta?.[META_CLIENT])
-      if (isInitialize) client ??= clientInfo(fields?.['clientInfo'])
+      client ??= clientInfo(meta[META_CLIENT])
+      if (isInitialize) client ??= clientInfo(fields['clientInfo'])
     } else others.push(otherMessage(message, stated, calls.length, transport))
   }
   const protocolVersion = calls.length > 0 ? calls[0]!.protocolVersion : stated
@@ -120,7 +120,7 @@ function otherMessage(
     transport,
     protocolVersion,
     progressToken: undefined,
-    trace: isResponse ? undefined : traceOf(metaOf(message.params)),
+    trace: isResponse ? undefined : traceOf(fieldsOf(fieldsOf(message.params)['_meta'])),
     callsBefore,
   }
 }
@@ -180,7 +180,7 @@ export function isOfOther(method: string): boolean {
 /**
  * Returns the tool, prompt, resource or task of a call, from the parameter that its method uses.
  */
-function nameOf(method: string, params: Record<string, unknown>): string | undefined {
+function nameOf(method: string, params: Fields): string | undefined {
   const key = nameKey(method)
   const value = key === undefined ? undefined : params[key]
   return typeof value === 'string' ? value : undefined
@@ -209,14 +209,9 @@ function boundedProtocolVersion(value: unknown): string | undefined {
     : undefined
 }
 
-function metaOf(params: unknown): Record<string, unknown> | undefined {
-  const meta = isRecord(params) ? params['_meta'] : undefined
-  return isRecord(meta) ? meta : undefined
-}
-
 /** Returns the trace that a message names, as a copy: a slice would keep the whole body alive. */
-function traceOf(meta: Record<string, unknown> | undefined): string | undefined {
-  const value = meta?.['traceparent']
+function traceOf(meta: Fields): string | undefined {
+  const value = meta['traceparent']
   const trace = typeof value === 'string' ? parseTraceparent(value) : undefined
   return trace === undefined ? undefined : inOnePiece(trace)
 }

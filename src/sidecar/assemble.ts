@@ -19,7 +19,7 @@ import { ShownIds } from '../telemetry/shown-ids.ts'
 import type { SpanServices } from '../telemetry/spans.ts'
 import { isForPeople, type Logger } from '../telemetry/log.ts'
 import { redactText } from '../telemetry/redact-text.ts'
-import { createMetrics, type Exposition, type Metrics } from '../telemetry/metrics.ts'
+import { type Exposition, Metrics } from '../telemetry/metrics.ts'
 import type { TextFormat } from '../telemetry/text-format.ts'
 import { formatUpstream } from '../upstream/address.ts'
 import type { RulesEngine } from './rules-engine.ts'
@@ -110,7 +110,7 @@ type Parts = Awaited<ReturnType<typeof createParts>>
 /** Creates what runs behind the addresses, and opens the files that are written. */
 async function createParts(options: Options, logger: Logger, given: OwnParts | undefined) {
   const version = readVersion()
-  const metrics = createMetrics({ version, detail: options.metricsDetail })
+  const metrics = new Metrics({ version, detail: options.metricsDetail })
   const { callLog, tape, closeFiles } = await openedFiles(options, metrics, logger)
   const ids = new ShownIds(options.logIds, options.traceUrl)
   const agents = await agentsOf(options, metrics, ids)

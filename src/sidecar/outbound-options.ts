@@ -115,11 +115,14 @@ function targetOf(text: string, { source }: FlagInput): Target {
   return { text, host, port, range, ...(isHttp && { isHttp }) }
 }
 
-/** Returns the listeners of routes with their names in messages. */
-export function boundBy({ pairs, routes }: Outbound): readonly {
-  readonly address: ListenAddress
+/** An address that Squall listens on or connects to, with the option that it comes from. */
+export interface Named<Address> {
+  readonly address: Address
   readonly source: string
-}[] {
+}
+
+/** Returns the listeners of routes with their names in messages. */
+export function boundBy({ pairs, routes }: Outbound): readonly Named<ListenAddress>[] {
   return [
     ...pairs.map(({ listen }) => ({ address: listen, source: '--outbound' })),
     ...routes.map(({ listen, isCaptured }) => ({
@@ -129,14 +132,8 @@ export function boundBy({ pairs, routes }: Outbound): readonly {
   ]
 }
 
-/** An address that Squall connects to, and the option that it comes from. */
-export interface Dialled {
-  readonly address: UpstreamAddress
-  readonly source: string
-}
-
 /** Returns the addresses that explicit routes connect to. */
-export function dialledBy({ pairs, routes }: Outbound): readonly Dialled[] {
+export function dialledBy({ pairs, routes }: Outbound): readonly Named<UpstreamAddress>[] {
   const addresses: readonly UpstreamAddress[] = [
     ...pairs.map(({ upstream }) => upstream),
     ...routes

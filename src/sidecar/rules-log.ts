@@ -8,11 +8,13 @@ import type { Disarmed } from '../rules/guard/arming.ts'
 import { problemLines } from '../rules/file/problem-format.ts'
 import type { Logger } from '../telemetry/log.ts'
 
-/** Limits the problems in one log entry. */
+const IMPORTED = 'the rules come from another tool; these fields differ in Squall'
+const IDLE = 'faults that cannot act on stdio; squall explain shows why'
 const UNANCHORED =
   'rules without appliedAt: their timing starts now, and restarts in every new pod; squall apply sets appliedAt'
 const AHEAD =
   'appliedAt of rules is in the future: up to an hour ahead counts as now; check the clock of the node'
+/** Limits the elements of a list in one log entry. */
 const MAX_PROBLEMS = 20
 
 /** Logs each change of the rules once; the level error is for failures inside Squall. */
@@ -50,8 +52,8 @@ export class RulesLog {
         const { enabled } = version.file
         const fields = { digest, generation, rules, enabled, seed: Number(seed) }
         this.#logger.info(fields, 'active rules')
-        this.#imported(version.imported ?? [])
-        this.#idle(this.#idleIn(version.file))
+        this.#listed('fields', version.imported ?? [], IMPORTED)
+        this.#listed('faults', this.#idleIn(version.file), IDLE)
         return
       }
       case 'absent':
@@ -75,18 +77,9 @@ export class RulesLog {
     }
   }
 
-  #imported(fields: readonly string[]): void {
-    if (fields.length === 0) return
-    this.#logger.warn(
-      { count: fields.length, fields: fields.slice(0, MAX_PROBLEMS) },
-      'the rules come from another tool; these fields differ in Squall',
-    )
-  }
-
-  #idle(faults: readonly string[]): void {
-    if (faults.length === 0) return
-    const fields = { count: faults.length, faults: faults.slice(0, MAX_PROBLEMS) }
-    this.#logger.warn(fields, 'faults that cannot act on stdio; squall explain shows why')
+  #listed(what: string, all: readonly string[], message: string): void {
+    if (all.length === 0) return
+    this.#logger.warn({ count: all.length, [what]: all.slice(0, MAX_PROBLEMS) }, message)
   }
 
   /** Logs rules that have a duration but no start, and those that start ahead of this clock. */
@@ -94,13 +87,8 @@ export class RulesLog {
     const ahead = ruleSet.rules
       .filter(({ appliedAt }) => isAhead(appliedAt, now))
       .map(({ name }) => name)
-    for (const [names, message] of [
-      [unanchoredRules(ruleSet), UNANCHORED],
-      [ahead, AHEAD],
-    ] as const) {
-      const fields = { count: names.length, rules: names.slice(0, MAX_PROBLEMS) }
-      if (names.length > 0) this.#logger.warn(fields, message)
-    }
+    this.#listed('rules', unanchoredRules(ruleSet), UNANCHORED)
+    this.#listed('rules', ahead, AHEAD)
   }
 
   /** Logs expired rules. */

@@ -15,7 +15,7 @@ import { asGiven, asText, many, one, oneOf, pairs as pairsOf } from '../base/fla
 import { quoted } from '../base/text/foreign-text.ts'
 import type { ChaosMonkey } from '../admin/compat/chaos-monkey.ts'
 import { type AppProbes, AppProbesError, parseAppProbesJson } from '../admin/probes/app-probe.ts'
-import { boundBy, type Dialled, dialledBy, type Outbound } from './outbound-options.ts'
+import { boundBy, dialledBy, type Named, type Outbound } from './outbound-options.ts'
 import { adminAccessFlags } from './flags/admin-access.ts'
 import {
   invalidAddress,
@@ -102,12 +102,6 @@ export interface Targets {
   readonly admin: ListenAddress | undefined
 }
 
-/** An address with the option that it comes from. */
-export interface Named {
-  readonly address: ListenAddress
-  readonly source: string
-}
-
 /** Pairs listeners with upstreams; rejects loops and addresses that conflict. */
 export function targetsOf(
   { listen: listenTexts, upstream: upstreamTexts, upstreamHost, admin }: TargetValues,
@@ -123,7 +117,7 @@ export function targetsOf(
   if (listens.length > MAX_PAIRS) {
     throw invalidCombination(`--listen is set ${listens.length} times`, `use at most ${MAX_PAIRS}`)
   }
-  const bound: Named[] = []
+  const bound: Named<ListenAddress>[] = []
   const served = listens.map((each, i): Pair => {
     const listen = parseListen(each)
     bound.push({ address: listen, source: each.source })
@@ -167,11 +161,11 @@ function movedTo(host: string | undefined, upstream: UpstreamAddress): UpstreamA
   )
 }
 
-function parseAdmin(given: FlagInput): Named | undefined {
+function parseAdmin(given: FlagInput): Named<ListenAddress> | undefined {
   return given.text === 'off' ? undefined : { address: parseListen(given), source: given.source }
 }
 
-function rejectOverlaps(bound: readonly Named[]): void {
+function rejectOverlaps(bound: readonly Named<ListenAddress>[]): void {
   bound.forEach(({ address, source }, i) => {
     const before = bound.slice(0, i).find((other) => overlaps(other.address, address))
     if (before === undefined) return
@@ -182,7 +176,10 @@ function rejectOverlaps(bound: readonly Named[]): void {
   })
 }
 
-function rejectLoops(bound: readonly Named[], dialled: readonly Dialled[]): void {
+function rejectLoops(
+  bound: readonly Named<ListenAddress>[],
+  dialled: readonly Named<UpstreamAddress>[],
+): void {
   const own = Object.values(networkInterfaces()).flatMap(
     (addresses) => addresses?.map(({ address }) => address) ?? [],
   )

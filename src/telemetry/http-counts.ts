@@ -1,4 +1,5 @@
-import { ORIGIN, ORIGINS } from './outcome-index.ts'
+import { ORIGINS } from '../mcp/call.ts'
+import { ORIGIN } from './outcome-index.ts'
 import { CountRow } from './series.ts'
 import type { HttpRecord } from './telemetry.ts'
 

@@ -1,4 +1,3 @@
-import type { LoggedLine } from './call-log.ts'
 import { inSlices } from './in-slices.ts'
 import { METRICS, type MetricName, type MetricsDetail } from './metric-table.ts'
 import { CONTENT_TYPE, nodeTexts } from './prom-registry.ts'
@@ -12,7 +11,7 @@ import { TelemetryCounts } from './telemetry-counts.ts'
 import { END, familyText, type TextFormat } from './text-format.ts'
 import { ChunkPool, TextWriter } from './text-writer.ts'
 import type { ToolSample } from './tool-sample.ts'
-import type { MemorySource, Telemetry } from './telemetry.ts'
+import type { MemorySource } from './telemetry.ts'
 
 /** Holds the metrics of one scrape; `text` is the whole body. */
 export interface Exposition {
@@ -32,34 +31,6 @@ interface Rendering {
 /** The cause of a rejected request on the admin port. */
 export type AdminRejection = 'host' | 'token' | 'change'
 
-/** Collects telemetry and renders it for scrapes. */
-export interface Metrics extends Telemetry {
-  /** Counts a request that the admin port rejected. */
-  adminRejected(reason: AdminRejection): void
-  /** Counts lines of the call log, messages of the tape, and spans that were not exported. */
-  readonly outputs: {
-    readonly callLog: Record<LoggedLine, number>
-    readonly tape: Record<LoggedLine, number>
-    droppedSpans: number
-  }
-  /** Shows these rules in later scrapes. */
-  showRules(source: RulesSource): void
-  /** Counts tasks of agents. */
-  readonly tasks: TaskCounts
-  /** Counts what faults put into results, and agents then used. */
-  readonly watched: WatchedCounts
-  /** Counts connections to dependencies. */
-  readonly outbound: OutboundCounts
-  /** The memory budget that scrapes show. */
-  memory: MemorySource
-  /** The violations of the protocol by a server on stdio, by reason, that scrapes show. */
-  violations: Readonly<Record<string, number>>
-  /** Renders in Prometheus' format by default; only OpenMetrics has exemplars. */
-  render(format?: TextFormat): Promise<Exposition>
-  /** Returns the calls by tool. */
-  tools(): readonly ToolSample[]
-}
-
 /** Configures metrics. */
 export interface MetricsOptions {
   readonly version: string
@@ -69,24 +40,26 @@ export interface MetricsOptions {
   readonly detail?: MetricsDetail | undefined
 }
 
-/** Creates counters and gauges. */
-export function createMetrics(options: MetricsOptions): Metrics {
-  return new PromMetrics(options)
-}
-
-class PromMetrics extends TelemetryCounts implements Metrics {
+/** Collects telemetry and renders it for scrapes. */
+export class Metrics extends TelemetryCounts {
   readonly #build: Count
   readonly #adminRejected: Record<AdminRejection, number> = { host: 0, token: 0, change: 0 }
+  /** Counts lines of the call log, messages of the tape, and spans that were not exported. */
   readonly outputs = {
     callLog: { written: 0, dropped: 0 },
     tape: { written: 0, dropped: 0 },
     droppedSpans: 0,
   }
+  /** Counts what faults put into results, and agents then used. */
   readonly watched = new WatchedCounts()
   readonly #rules = new RuleMetrics()
+  /** Counts tasks of agents. */
   readonly tasks: TaskCounts
+  /** Counts connections to dependencies. */
   readonly outbound: OutboundCounts
+  /** The memory budget that scrapes show. */
   memory: MemorySource = { limit: 0, held: 0, cacheBudget: { bytes: 0 }, pressure: {} }
+  /** The violations of the protocol by a server on stdio, by reason, that scrapes show. */
   violations: Readonly<Record<string, number>> = {}
   readonly #rendering = new Map<TextFormat, Rendering>()
   readonly #pool = new ChunkPool()
@@ -100,18 +73,22 @@ class PromMetrics extends TelemetryCounts implements Metrics {
     this.#build = new Count('squall_build_info', build, 1)
   }
 
+  /** Counts a request that the admin port rejected. */
   adminRejected(reason: AdminRejection): void {
     this.#adminRejected[reason]++
   }
 
+  /** Shows these rules in later scrapes. */
   showRules(source: RulesSource): void {
     this.#rules.source = source
   }
 
+  /** Returns the calls by tool. */
   tools(): readonly ToolSample[] {
     return this.calls.tools()
   }
 
+  /** Renders in Prometheus' format by default; only OpenMetrics has exemplars. */
   render(format: TextFormat = 'prometheus'): Promise<Exposition> {
     const rendering = this.#rendering.get(format) ?? this.#begin(format)
     rendering.readers++

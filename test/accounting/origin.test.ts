@@ -6,7 +6,7 @@ import { MemoryBudget } from '../../src/listener/memory-budget.ts'
 import { createStack } from '../../src/listener/port-stack.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import { oneFault } from '../faults/one-fault.ts'
 import { ENGINE_UNDER_TEST, RawClient } from '../support/wire.ts'
 import { ruleStage } from '../support/wire/rules.ts'
@@ -90,7 +90,7 @@ test('a tunnel is counted while it is open', async () => {
 /** A front and a stack whose sending breaks, and what they counted. */
 async function broken(rules: readonly RuleSpec[]) {
   const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
-  const metrics = createMetrics({ version: 'test' })
+  const metrics = new Metrics({ version: 'test' })
   const now = (): number => performance.now()
   const { exchanges, sessions } = createStack(
     {

@@ -2,12 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import {
-  AdminTokenError,
-  bearerToken,
-  readAdminToken,
-  tokenCheck,
-} from '../../src/admin/admin-token.ts'
+import { bearerToken, readToken, tokenCheck } from '../../src/admin/admin-token.ts'
+import { UsageError } from '../../src/base/flags/usage-error.ts'
 
 const TOKEN = '0123456789abcdef'
 const directories: string[] = []
@@ -27,13 +23,13 @@ function fileOf(content: string | Buffer): string {
 describe('the admin token', () => {
   it('is not set when nothing says so', () => {
     for (const env of [undefined, '', ' \n'])
-      expect(readAdminToken({ env, file: undefined })).toBe(undefined)
+      expect(readToken('admin token', undefined, { SQUALL_ADMIN_TOKEN: env })).toBe(undefined)
   })
 
   it('comes from the environment or a file, without the white space around it', () => {
-    expect(readAdminToken({ env: ` ${TOKEN}\n`, file: undefined })).toBe(TOKEN)
-    expect(readAdminToken({ env: undefined, file: fileOf(`${TOKEN}\r\n`) })).toBe(TOKEN)
-    expect(readAdminToken({ env: 'too short', file: fileOf(TOKEN) })).toBe(TOKEN)
+    expect(readToken('admin token', undefined, { SQUALL_ADMIN_TOKEN: ` ${TOKEN}\n` })).toBe(TOKEN)
+    expect(readToken('admin token', fileOf(`${TOKEN}\r\n`), {})).toBe(TOKEN)
+    expect(readToken('admin token', fileOf(TOKEN), { SQUALL_ADMIN_TOKEN: 'too short' })).toBe(TOKEN)
   })
 
   it.each([
@@ -44,12 +40,12 @@ describe('the admin token', () => {
     'has-ünïcödé-in-it',
     'two-lines-of-it\ntwo-lines-of-it',
   ])('is refused as %j, and not shown', (secret) => {
-    for (const sources of [
-      { env: secret, file: undefined },
-      { env: undefined, file: fileOf(secret) },
+    for (const { env, file } of [
+      { env: { SQUALL_ADMIN_TOKEN: secret }, file: undefined },
+      { env: {}, file: fileOf(secret) },
     ]) {
-      const read = (): unknown => readAdminToken(sources)
-      expect(read).toThrow(AdminTokenError)
+      const read = (): unknown => readToken('admin token', file, env)
+      expect(read).toThrow(UsageError)
       expect(read).toThrow(
         expect.not.objectContaining({ message: expect.stringContaining(secret) }),
       )
@@ -59,7 +55,9 @@ describe('the admin token', () => {
   it('is refused when its file is missing, empty, endless or no file', () => {
     const missing = join(tmpdir(), 'squall-no-such-token')
     for (const file of [missing, fileOf(''), '/dev/zero', tmpdir(), fileOf('x'.repeat(2 << 20))]) {
-      expect(() => readAdminToken({ env: TOKEN, file })).toThrow(AdminTokenError)
+      expect(() => readToken('admin token', file, { SQUALL_ADMIN_TOKEN: TOKEN })).toThrow(
+        UsageError,
+      )
     }
   })
 

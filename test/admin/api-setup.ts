@@ -13,7 +13,7 @@ import { TemporaryFaults } from '../../src/rules/watch/temporary-faults.ts'
 import { CallWatch } from '../../src/telemetry/call-watch.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import { ShownIds } from '../../src/telemetry/shown-ids.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import type { OutboundCounts } from '../../src/telemetry/outbound-counts.ts'
 import type { ToolsSource } from '../../src/telemetry/tool-sample.ts'
 import { facts } from '../rules/facts.ts'
@@ -79,7 +79,7 @@ export async function adminApi({
     warn: write('warn'),
     error: write('error'),
   }
-  const metrics = createMetrics({ version: '1.2.3' })
+  const metrics = new Metrics({ version: '1.2.3' })
   const watch = new CallWatch({ now: () => NOW })
   const findings = new Findings({ window: 1000, maxRetries: 3 })
   const agents = {

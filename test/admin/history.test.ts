@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { History } from '../../src/admin/contract/api.ts'
 import { TrafficHistory } from '../../src/admin/traffic-history.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import type { ToolSample } from '../../src/telemetry/tool-sample.ts'
 import { closers } from '../support/closers.ts'
 import { startSquall } from '../support/commands.ts'
@@ -99,7 +99,7 @@ it('has the calls of each tool without those that faults ended, with sizes and c
 })
 
 it('compares the tools with ten to fifteen minutes ago, to the call and the byte', () => {
-  const metrics = createMetrics({ version: '1' })
+  const metrics = new Metrics({ version: '1' })
   const history = new TrafficHistory(
     () => metrics.tools(),
     () => 0,

@@ -9,7 +9,7 @@ import type { Readiness } from '../../src/admin/routes.ts'
 import { type Admin, createAdmin } from '../../src/admin/server.ts'
 import type { ListenAddress } from '../../src/http/address.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
-import { createMetrics, type Exposition } from '../../src/telemetry/metrics.ts'
+import { type Exposition, Metrics } from '../../src/telemetry/metrics.ts'
 import { eventually } from '../support/eventually.ts'
 
 const LOOPBACK: ListenAddress = { kind: 'tcp', host: '127.0.0.1', port: 0 }
@@ -34,7 +34,7 @@ async function start(setup: Setup = {}) {
     warn: quiet,
     error: (fields) => void errors.push(fields),
   }
-  const metrics = createMetrics({ version: '1.2.3' })
+  const metrics = new Metrics({ version: '1.2.3' })
   const admin = createAdmin({
     metrics: { render: setup.render ?? (() => metrics.render()) },
     readiness: setup.readiness ?? (() => ({ ready: true, reason: 'serving' })),

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { parseCallFilter } from '../../src/admin/contract/call-filter.ts'
+import { filtered } from '../../src/admin/handler.ts'
 import { TapStreams } from '../../src/admin/tap-streams.ts'
 import type { EndedCall } from '../../src/telemetry/call-line.ts'
 import { CallWatch } from '../../src/telemetry/call-watch.ts'
@@ -25,7 +27,8 @@ async function setup(query = '', everyMs = EVERY_MS) {
   const watch = new CallWatch()
   const source = { read: watch.read.bind(watch), filter: parseCallFilter }
   const streams = opened(new TapStreams(source, everyMs))
-  const read = await serveStreams(opened, (response, asked) => streams.open(response, asked))
+  const open = (to: ServerResponse, asked: URLSearchParams) => streams.open(to, asked)
+  const read = await serveStreams(opened, (to, asked) => filtered(open, to, String(asked)))
   const { client, response } = await read(query)
   const end = (more: Partial<EndedCall> = {}): void =>
     watch.ended({

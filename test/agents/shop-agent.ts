@@ -7,7 +7,7 @@ import { defaultMemoryBudget, MemoryBudget } from '../../src/listener/memory-bud
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { StdioPort } from '../../src/listener/stdio/stdio-port.ts'
 import { SseFramer } from '../../src/mcp/sse-framer.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { SETTINGS } from '../engines/limits.ts'
 import { shop } from '../fixtures/shop-tools.mjs'
@@ -240,7 +240,7 @@ const LOGGER = {
 const SERVER = fileURLToPath(new URL('../fixtures/shop-tools.mjs', import.meta.url))
 
 async function overStdio(rules: readonly RuleSpec[], tasks: AgentWatchOptions | undefined) {
-  const metrics = createMetrics({ version: '0.0.0-test' })
+  const metrics = new Metrics({ version: '0.0.0-test' })
   const agents = tasks && new AgentWatch(tasks, metrics.tasks, undefined, new Findings(tasks))
   const faults = ruleStage(rules)
   const [input, output, errors] = [new PassThrough(), new PassThrough(), new PassThrough()]

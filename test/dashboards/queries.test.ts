@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { LABELS } from '../../src/telemetry/metric-labels.ts'
 import { METRICS, type MetricSpec } from '../../src/telemetry/metric-table.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import { WEBHOOK_METRICS } from '../../packages/kubernetes/src/webhook/webhook-metric-table.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
 import { namesIn } from './promql.ts'
@@ -38,7 +38,7 @@ async function knownMetrics(): Promise<ReadonlyMap<string, readonly string[]>> {
     }
   }
   const own: readonly MetricSpec[] = ALL_METRICS
-  const { text } = await createMetrics({ version: '0' }).render()
+  const { text } = await new Metrics({ version: '0' }).render()
   for (const [name, { type, lines }] of parseExposition(text)) {
     const seen = lines
       .flatMap(({ labels }) => Object.keys(labels))

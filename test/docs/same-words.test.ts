@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, it } from 'vitest'
 import { METRICS } from '../../src/telemetry/metric-table.ts'
-import { ORIGINS } from '../../src/telemetry/outcome-index.ts'
+import { ORIGINS } from '../../src/mcp/call.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { defaultMemoryBudget, MemoryBudget } from '../../src/listener/memory-budget.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { StdioPort } from '../../src/listener/stdio/stdio-port.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import { SETTINGS } from '../engines/limits.ts'
 import { closers } from '../support/closers.ts'
 import { call, callMessage, RawClient, startSidecar, toolCall } from '../support/wire.ts'
@@ -86,7 +86,7 @@ it('changes a line of stdio', async () => {
   const port = new StdioPort(
     { ...SETTINGS, server: { command: process.execPath, args: ['-e', script] } },
     {
-      telemetry: createMetrics({ version: '0.0.0-test' }),
+      telemetry: new Metrics({ version: '0.0.0-test' }),
       logger,
       rareLog: new RareLog(logger, () => performance.now()),
       faults: stage,

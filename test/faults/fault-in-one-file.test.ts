@@ -5,7 +5,7 @@ import { defineFault } from '../../src/filters/fault.ts'
 import { defaultMemoryBudget, MemoryBudget } from '../../src/listener/memory-budget.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { StdioPort } from '../../src/listener/stdio/stdio-port.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import { closers } from '../support/closers.ts'
 import { call, callMessage, startSidecar, startUpstream } from '../support/wire.ts'
 import { ruleStage } from '../support/wire/rules.ts'
@@ -97,7 +97,7 @@ it('a fault that is one file acts on a line of stdio', async () => {
   const port = new StdioPort(
     { ...SETTINGS, server },
     {
-      telemetry: createMetrics({ version: '0.0.0-test' }),
+      telemetry: new Metrics({ version: '0.0.0-test' }),
       logger,
       rareLog: new RareLog(logger, () => performance.now()),
       faults: stage,

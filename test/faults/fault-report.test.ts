@@ -13,7 +13,7 @@ import {
 } from '../../src/listener/faults/fault-report.ts'
 import type { Call } from '../../src/mcp/call.ts'
 import { type LogIds, type LogLevel, createLogger } from '../../src/telemetry/log.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import { eventually } from '../support/eventually.ts'
 import { metricOf } from '../support/wire.ts'
 
@@ -63,7 +63,7 @@ function start(
   const path = join(directory, 'log')
   const destination = pino.destination({ dest: path, sync: true })
   const logger = createLogger({ level, format: 'json', destination })
-  const metrics = createMetrics({ version: '1' })
+  const metrics = new Metrics({ version: '1' })
   const recent = new RecentFaults()
   const ruleLabel = (rule: string) => (rule === 'one too many' ? 'other' : rule)
   const report = new FaultReport({

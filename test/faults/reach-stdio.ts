@@ -5,7 +5,7 @@ import { RareLog } from '../../src/listener/rare-log.ts'
 import { StdioPort } from '../../src/listener/stdio/stdio-port.ts'
 import type { CallLine } from '../../src/telemetry/call-line.ts'
 import { CallWatch } from '../../src/telemetry/call-watch.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import { rule } from '../rules/facts.ts'
 import type { RuleStage } from '../support/wire.ts'
 import { ruleStage } from '../support/wire/rules.ts'
@@ -95,7 +95,7 @@ async function playSession(cells: readonly Cell[]): Promise<readonly Met[]> {
   const port = new StdioPort(
     { ...SETTINGS, server, maxBody: 4 * 1024 * 1024 },
     {
-      telemetry: createMetrics({ version: '0.0.0-test' }),
+      telemetry: new Metrics({ version: '0.0.0-test' }),
       logger: LOGGER,
       rareLog: new RareLog(LOGGER, now),
       faults: stage,

@@ -9,7 +9,7 @@ import { TrustedMarkers } from '../../src/listener/trusted-markers.ts'
 import { stack } from '../../src/listener/stack.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import type { GaugeName, Telemetry } from '../../src/telemetry/telemetry.ts'
 import { createConnector } from '../../src/upstream/connector.ts'
 import { UpstreamConnections } from '../../src/upstream/http-upstream.ts'
@@ -50,7 +50,7 @@ async function stand(
   const logs: LogLine[] = []
   const destination = { write: (line: string) => void logs.push(JSON.parse(line) as LogLine) }
   const logger = createLogger({ level: 'debug', format: 'json', destination })
-  const metrics = createMetrics({ version: '0.0.0' })
+  const metrics = new Metrics({ version: '0.0.0' })
   const names = [
     'call',
     'http',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { factsOf } from '../../src/mcp/request-facts.ts'
 import type { HeaderLines } from '../../src/http/headers.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import { METRICS } from '../../src/telemetry/metric-table.ts'
 import type { CallRecord } from '../../src/telemetry/telemetry.ts'
 import { parseExposition } from './exposition.ts'
@@ -107,7 +107,7 @@ describe('a scrape', () => {
   })
 
   it('says the same in both formats, and names families as each wants it', async () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     metrics.call({ ...CALL, trace: TRACE })
     metrics.call({ ...CALL, outcome: 'tool_error', trace: TRACE })
     const plain = parseExposition((await metrics.render()).text)
@@ -126,7 +126,7 @@ describe('a scrape', () => {
 
 describe('an exemplar', () => {
   it('is in the bucket of the call, and with its error', async () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     const began = Date.now()
     metrics.call(CALL)
     metrics.call({ ...CALL, outcome: 'tool_error', seconds: 99, trace: TRACE })
@@ -143,7 +143,7 @@ describe('an exemplar', () => {
   })
 
   it('is the newest, but that a trace which nobody recorded replaces none that was', async () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     const shown = async (): Promise<string | undefined> => {
       const families = parseOpenMetrics((await metrics.render('openmetrics')).text)
       return exemplars(families, 'squall_call_duration_seconds')[0]?.exemplar?.labels['trace_id']
@@ -156,7 +156,7 @@ describe('an exemplar', () => {
   })
 
   it('of an error is with the calls where a scrape has no errors by kind', async () => {
-    const metrics = createMetrics({ version: '1', detail: 'basic' })
+    const metrics = new Metrics({ version: '1', detail: 'basic' })
     metrics.call({ ...CALL, trace: UNSAMPLED })
     metrics.call({ ...CALL, outcome: 'tool_error', trace: TRACE })
     metrics.call({ ...CALL, outcome: 'cancelled', trace: TRACE })

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import { METRICS } from '../../src/telemetry/metric-table.ts'
 import type { CallRecord } from '../../src/telemetry/telemetry.ts'
 import { byText, type Family, labelKey, parseExposition } from './exposition.ts'
@@ -48,7 +48,7 @@ function value(
 
 describe('a scrape', () => {
   it('has every declared metric with its type and help, and those of Node', async () => {
-    const metrics = createMetrics({ version: '1.2.3' })
+    const metrics = new Metrics({ version: '1.2.3' })
     const families = await scrape(metrics)
     for (const spec of METRICS) {
       expect(families.get(spec.name)).toMatchObject({ type: spec.type, help: spec.help })
@@ -63,7 +63,7 @@ describe('a scrape', () => {
 
   it('has the numbers of Node that another scrape has just read, and soon new ones', async () => {
     const numbers = async (): Promise<string> => {
-      const { text } = await createMetrics({ version: '1' }).render()
+      const { text } = await new Metrics({ version: '1' }).render()
       return text.match(/^(?:process|nodejs)_.*$/gm)!.join('\n')
     }
     const areKept = async (): Promise<boolean> => (await numbers()) === (await numbers())
@@ -73,7 +73,7 @@ describe('a scrape', () => {
   })
 
   it('uses only the labels that are declared', async () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     metrics.call(CALL)
     metrics.call({ ...CALL, outcome: 'reset' })
     metrics.call({ ...CALL, changed: true })
@@ -128,7 +128,7 @@ describe('a scrape', () => {
   })
 
   it('shares one rendering among scrapes that overlap', async () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     const [first, second] = await Promise.all([metrics.render(), metrics.render()])
     expect(second).toBe(first)
     expect(await metrics.render()).not.toBe(first)
@@ -137,7 +137,7 @@ describe('a scrape', () => {
 
 describe('a call', () => {
   it('is counted by method, tool, outcome and origin', async () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     metrics.call(CALL)
     metrics.call(CALL)
     metrics.call({ ...CALL, outcome: 'incomplete', origin: 'squall' })
@@ -154,7 +154,7 @@ describe('a call', () => {
   })
 
   it('keeps every pair of outcome and origin apart', async () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     const pairs = OUTCOMES.flatMap((outcome) => ORIGINS.map((origin) => ({ outcome, origin })))
     pairs.forEach((pair, i) => {
       for (let n = 0; n <= i; n++) metrics.call({ ...CALL, ...pair })
@@ -167,7 +167,7 @@ describe('a call', () => {
   })
 
   it('is timed, unless it stays open by nature or the upstream was not asked', async () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     metrics.call(CALL)
     metrics.call({ ...CALL, seconds: 0.1, upstreamSeconds: 70 })
     metrics.call({ ...CALL, seconds: undefined, upstreamSeconds: undefined })
@@ -184,7 +184,7 @@ describe('a call', () => {
   })
 
   it('survives clocks that went wrong', async () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     for (const seconds of [Number.NaN, -1, Infinity, 2]) metrics.overhead(seconds)
     const families = await scrape(metrics)
     expect(value(families, 'squall_overhead_seconds_count')).toBe(4)
@@ -194,7 +194,7 @@ describe('a call', () => {
 
 describe('tool names', () => {
   it('are bounded in number, and what is left out is counted', async () => {
-    const metrics = createMetrics({ version: '1', maxTools: 3 })
+    const metrics = new Metrics({ version: '1', maxTools: 3 })
     for (const name of ['a', 'b', 'other', '', 'c', 'd', 'e', 'a']) metrics.call({ ...CALL, name })
     const families = await scrape(metrics)
     const tools = families
@@ -207,7 +207,7 @@ describe('tool names', () => {
   })
 
   it('of a megabyte are cut, and those alike after that are one series', async () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     const long = 'x'.repeat(1024 * 1024)
     metrics.call({ ...CALL, name: `${long}a` })
     metrics.call({ ...CALL, name: `${long}b` })
@@ -217,7 +217,7 @@ describe('tool names', () => {
   })
 
   it('hold no control characters, which readers by line could take for an end', async () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     metrics.call({ ...CALL, name: 'a\r\n\u0085\u2028"\\b' })
     const { lines } = (await scrape(metrics)).get('squall_calls_total')!
     expect(lines[0]!.labels['tool']).toBe('a\ufffd\ufffd\ufffd\ufffd"\\b')
@@ -232,7 +232,7 @@ describe('tool names', () => {
     )
     await fc.assert(
       fc.asyncProperty(fc.array(hostile, { minLength: 1, maxLength: 20 }), async (names) => {
-        const metrics = createMetrics({ version: '1', maxTools: 10 })
+        const metrics = new Metrics({ version: '1', maxTools: 10 })
         for (const name of names) metrics.call({ ...CALL, name })
         const { lines } = (await scrape(metrics)).get('squall_calls_total')!
         expect(lines.reduce((sum, line) => sum + line.value, 0)).toBe(names.length)
@@ -245,7 +245,7 @@ describe('tool names', () => {
 
 describe('everything else', () => {
   it('is counted under its labels', async () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     metrics.http({ class: 'mcp', status: 202, origin: 'real' })
     metrics.http({ class: 'upgrade', status: 0, origin: 'squall' })
     metrics.http({ class: 'http', status: 599, origin: 'injected' })
@@ -269,7 +269,7 @@ describe('everything else', () => {
   })
 
   it('goes up and down in gauges', async () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     metrics.gauge('client_connections', 1)
     metrics.gauge('client_connections', 1)
     metrics.gauge('client_connections', -1)

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import type * as PromRegistry from '../../src/telemetry/prom-registry.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Family, parseExposition } from './exposition.ts'
@@ -55,16 +55,16 @@ it('a scrape right behind another one has the delay of the event loop as numbers
 })
 
 it('a scrape lists no open files, sockets or timers', async () => {
-  const { text } = await createMetrics({ version: '1' }).render()
+  const { text } = await new Metrics({ version: '1' }).render()
   const names = [...parseExposition(text).keys()]
   expect(names).toContain('process_cpu_seconds_total')
   expect(names.filter((name) => /open_fds|nodejs_active/.test(name))).toEqual([])
 })
 
 it('sidecars that share a process share what watches it', async () => {
-  const scrape = async (metrics = createMetrics({ version: '1' })): Promise<number> =>
+  const scrape = async (metrics = new Metrics({ version: '1' })): Promise<number> =>
     majors(parseExposition((await metrics.render()).text))
-  const first = createMetrics({ version: '1' })
+  const first = new Metrics({ version: '1' })
   const before = await scrape(first)
   await collectOften()
   await eventually(async () =>

@@ -7,7 +7,7 @@ import { parseRules } from '../../src/rules/file/parse.ts'
 import { RESULTS } from '../../src/rules/select/rule-counts.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
 import { ActiveRules } from '../../src/rules/watch/active-rules.ts'
-import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import type { RuleSample } from '../../src/telemetry/rules-sample.ts'
 import { facts } from '../rules/facts.ts'
 import { metricOf } from '../support/wire.ts'
@@ -49,7 +49,7 @@ function isActive() {
   const states = new RuleStates()
   const arming = new Arming(states, () => now)
   const rules = new ActiveRules({ states, arming, limits: {}, clock: () => now })
-  const metrics = createMetrics({ version: '1' })
+  const metrics = new Metrics({ version: '1' })
   metrics.showRules(() => sampleRules(rules))
   let versions = 0
   return {
@@ -87,7 +87,7 @@ it('shows the clock by which rules start and end', async () => {
 
 describe('injected faults', () => {
   it('are counted once per fault and call, their delays each by itself', async () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     metrics.injected({ ...INJECTED, delaySeconds: 2 })
     metrics.injected({ ...INJECTED, delaySeconds: 3, first: false })
     metrics.injected({ ...INJECTED, fault: 'abort' })
@@ -102,7 +102,7 @@ describe('injected faults', () => {
   })
 
   it('know a tool by the label that its calls have', async () => {
-    const metrics = createMetrics({ version: '1', maxTools: 2 })
+    const metrics = new Metrics({ version: '1', maxTools: 2 })
     const names = ['a', 'b', 'c', `${'x'.repeat(300)}1`, 'a']
     const call = { method: 'tools/call', outcome: 'reset', origin: 'injected' } as const
     for (const tool of names) {
@@ -119,7 +119,7 @@ describe('injected faults', () => {
   })
 
   it('are bounded in series, and none is lost', async () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     for (let rule = 0; rule < 250; rule++) {
       for (let tool = 0; tool < 100; tool++) {
         metrics.injected({ ...INJECTED, rule: `rule-${rule}`, tool: `tool-${tool}` })
@@ -138,7 +138,7 @@ describe('injected faults', () => {
 
 describe('errors', () => {
   it('are the calls that failed, by tool and by who made them fail', async () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     const call = { name: 'a', seconds: 1, upstreamSeconds: 1, method: 'tools/call' } as const
     for (const outcome of ['ok', 'cancelled', 'tool_error', 'timeout'] as const) {
       for (const origin of ['real', 'injected'] as const) {
@@ -262,7 +262,7 @@ describe('rules', () => {
   it('cannot break the format by their names, and lose no count by them', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(HOSTILE, { minLength: 1, maxLength: 8 }), async (names) => {
-        const metrics = createMetrics({ version: '1' })
+        const metrics = new Metrics({ version: '1' })
         const counts = { matched: 1, sampled: 1, injected: 1, concurrency_limit: 0 }
         showing(
           metrics,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createMetrics, type Exposition, type Metrics } from '../../src/telemetry/metrics.ts'
+import { type Exposition, Metrics } from '../../src/telemetry/metrics.ts'
 import { numberText } from '../../src/telemetry/text-format.ts'
 import { ChunkPool, lineStart, TextWriter } from '../../src/telemetry/text-writer.ts'
 
@@ -38,7 +38,7 @@ function expected(parts: readonly Part[]): string {
 
 /** Metrics with so many series that they fill more than one chunk. */
 function filled(): Metrics {
-  const metrics = createMetrics({ version: '1' })
+  const metrics = new Metrics({ version: '1' })
   for (let i = 0; i < 1000; i++) {
     const rule = `rule-${i % 100}`
     metrics.injected({

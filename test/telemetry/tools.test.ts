@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import type { CallRecord } from '../../src/telemetry/telemetry.ts'
 
 const CALL: CallRecord = {
@@ -19,11 +19,11 @@ function filled({ bounds, counts }: { bounds: Float64Array; counts: Float64Array
 
 describe('the calls by tool', () => {
   it('are none before there was a call', () => {
-    expect(createMetrics({ version: '1' }).tools()).toEqual([])
+    expect(new Metrics({ version: '1' }).tools()).toEqual([])
   })
 
   it('show whose the errors are, and how long calls took', () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     metrics.call(CALL)
     metrics.call({ ...CALL, outcome: 'tool_error', seconds: 99 })
     metrics.call({ ...CALL, outcome: 'rpc_error', origin: 'injected', upstreamSeconds: undefined })
@@ -40,7 +40,7 @@ describe('the calls by tool', () => {
   })
 
   it('count no client that left as an error of the server', () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     metrics.call({ ...CALL, outcome: 'abandoned' })
     metrics.call({ ...CALL, outcome: 'abandoned', origin: 'injected' })
     metrics.call({ ...CALL, outcome: 'timeout' })
@@ -49,7 +49,7 @@ describe('the calls by tool', () => {
   })
 
   it('of all other methods are together under no name', () => {
-    const metrics = createMetrics({ version: '1' })
+    const metrics = new Metrics({ version: '1' })
     metrics.call({ ...CALL, method: 'tools/list', name: undefined })
     metrics.call({ ...CALL, method: 'made/up', name: undefined })
     metrics.call({ ...CALL, name: '' })
@@ -57,7 +57,7 @@ describe('the calls by tool', () => {
   })
 
   it('stay bounded, with the label that metrics have', () => {
-    const metrics = createMetrics({ version: '1', maxTools: 2 })
+    const metrics = new Metrics({ version: '1', maxTools: 2 })
     for (const name of ['a', 'b', 'c', 'd']) metrics.call({ ...CALL, name })
     const tools = metrics.tools().map(({ tool, calls }) => [tool, calls.real])
     expect(Object.fromEntries(tools)).toEqual({ a: 1, b: 1, other: 2 })

@@ -9,7 +9,7 @@ import { RareLog } from '../../src/listener/rare-log.ts'
 import { StdioPort } from '../../src/listener/stdio/stdio-port.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { ShownIds } from '../../src/telemetry/shown-ids.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import { SETTINGS } from '../engines/limits.ts'
 import { failingTools } from '../fixtures/failing-tools.mjs'
 import { ruleStage } from '../support/wire/rules.ts'
@@ -194,7 +194,7 @@ export async function stdioAgent(
   traces: Traces = 'no traces',
 ) {
   let traced = tracedBy(traces)
-  const metrics = createMetrics({ version: '0.0.0-test' })
+  const metrics = new Metrics({ version: '0.0.0-test' })
   const findings = new Findings(tasks)
   const agents = new AgentWatch(tasks, metrics.tasks, undefined, findings)
   const source = { watch: agents, counts: metrics.tasks, findings, ids: new ShownIds() }

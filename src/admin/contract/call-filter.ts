@@ -2,7 +2,8 @@ import { matchesGlob, MAX_GLOB } from '../../base/glob.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { readDuration } from '../../base/units.ts'
 import type { CallLine } from '../../telemetry/call-line.ts'
-import { isError, ORIGINS, OUTCOMES } from '../../telemetry/outcome-index.ts'
+import { ORIGINS, OUTCOMES } from '../../mcp/call.ts'
+import { isError } from '../../telemetry/outcome-index.ts'
 import { tapQuery } from './call-schemas.ts'
 
 /** Returns true for a line that passes. */

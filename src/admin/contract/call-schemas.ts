@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
 import type { TUnsafe } from 'typebox'
-import { ORIGINS, OUTCOMES } from '../../telemetry/outcome-index.ts'
+import { ORIGINS, OUTCOMES } from '../../mcp/call.ts'
 import {
   count,
   flag,

@@ -4,7 +4,7 @@ import { KEY_KINDS } from '../../agents/key-kinds.ts'
 import { FINDING_NAMES } from '../../agents/finding-kinds.ts'
 import { TOOL_HINTS } from '../../agents/server-tools.ts'
 import { VERDICT_NAMES } from '../../agents/verdicts.ts'
-import { ORIGINS, OUTCOMES } from '../../telemetry/outcome-index.ts'
+import { ORIGINS, OUTCOMES } from '../../mcp/call.ts'
 import { count, flag, list, maybe, NAME, seconds, text, time, word } from './schema-parts.ts'
 
 // The JSON of tasks: /api/tasks, /api/verdicts and /api/agents.

@@ -1,6 +1,7 @@
 import { plain } from '../../base/text/foreign-text.ts'
 import { toolOf, type Call } from '../../mcp/call.ts'
 import { type Explanation, explain, explainConnection } from '../../rules/explain/explain.ts'
+import { messageOf } from '../../rules/explain/idle-faults.ts'
 import { explainText } from '../../rules/explain/explain-text.ts'
 import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
 import { TARGET } from '../../listener/stdio/stdio-exchange.ts'
@@ -12,7 +13,7 @@ import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import type { ExplainOptions, ExplainRequest, ExplainSubject } from '../commands/explain.ts'
 import { readRulesSource } from './rules-source.ts'
 import { UsageError } from '../../base/flags/usage-error.ts'
-import { classifyBody, SERVER_REQUESTS } from '../../mcp/classify.ts'
+import { classifyBody } from '../../mcp/classify.ts'
 import { TASK_METHODS } from '../../mcp/task-tools.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
 import { type RequestHead, headerValue, targetPath } from '../../http/headers.ts'
@@ -204,19 +205,11 @@ function callOf(
 ): Call {
   const key = method.startsWith('resources/') ? 'uri' : 'name'
   const params = { ...(name === undefined ? {} : { [key]: name }), arguments: args }
-  const isNote = method.startsWith('notifications/')
-  const isResponse = direction === 'client' && SERVER_REQUESTS.includes(method)
   return {
-    id: isNote ? undefined : 1,
-    method,
+    ...messageOf(method, direction, transport, protocolVersion),
     name,
     tool: TASK_METHODS.includes(method) ? name : undefined,
     params,
-    transport,
-    protocolVersion,
-    progressToken: undefined,
-    kind: isNote ? 'notification' : isResponse ? 'response' : undefined,
-    from: direction === 'server' ? direction : undefined,
   }
 }
 

@@ -1,6 +1,6 @@
 import { isHeaderName, isToken } from '../../http/header-text.ts'
 import { parsedJson } from '../../base/json/json-in-text.ts'
-import { isRecord } from '../../base/values.ts'
+import { fieldsOf, isRecord, textOf } from '../../base/values.ts'
 import { type HeaderLines, headerValue } from '../../http/headers.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { parseMessages } from '../../mcp/json-rpc.ts'
@@ -21,12 +21,11 @@ function isHar(value: unknown): boolean {
 
 /** Returns the only request of an HTTP Archive, or the error. */
 function harRequest(value: unknown): RecordedHttp | string {
-  const log = isRecord(value) ? value['log'] : undefined
+  const { log } = fieldsOf(value)
   const entries: unknown = isRecord(log) ? log['entries'] : [value]
   if (!Array.isArray(entries)) return 'the archive has no entries'
   if (entries.length !== 1) return `the archive has ${entries.length} entries instead of one`
-  const entry: unknown = entries[0]
-  const request = isRecord(entry) ? entry['request'] : undefined
+  const { request } = fieldsOf(entries[0])
   if (!isRecord(request)) return 'the entry has no request'
   const { method, url, headers: given = [], postData } = request
   if (typeof method !== 'string' || typeof url !== 'string' || !URL.canParse(url)) {
@@ -34,15 +33,15 @@ function harRequest(value: unknown): RecordedHttp | string {
   }
   const headers: string[] = []
   for (const each of Array.isArray(given) ? (given as unknown[]) : []) {
-    const { name, value: text } = isRecord(each) ? each : {}
+    const { name, value: text } = fieldsOf(each)
     if (typeof name !== 'string' || typeof text !== 'string')
       return 'a header has no name or no value'
     // HTTP/2 writes the request line as headers that begin with a colon.
     if (!name.startsWith(':')) headers.push(name, text)
   }
-  const body = isRecord(postData) ? postData['text'] : undefined
   const { pathname, search } = new URL(url)
-  return { method, target: pathname + search, headers, body: typeof body === 'string' ? body : '' }
+  const body = textOf(fieldsOf(postData)['text']) ?? ''
+  return { method, target: pathname + search, headers, body }
 }
 
 /** The largest request that a sidecar reads by default. */

@@ -2,7 +2,7 @@ import { opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Dirent } from 'node:fs'
 import { isRecord } from '../../base/values.ts'
-import type { FileProblems } from '../../rules/file/problem-format.ts'
+import { type FileProblems, fileProblem } from '../../rules/file/problem-format.ts'
 import {
   isRulesFileName,
   MAX_FILES,
@@ -122,13 +122,9 @@ function whyNoRules({ bytes }: RulesText): string | undefined {
 }
 
 function tooMuch(file: string, limit: string): FileProblems {
-  return problem(
+  return fileProblem(
     file,
     'too_many',
     `contains more than ${limit}; validate its subdirectories one at a time`,
   )
-}
-
-function problem(file: string, code: 'unreadable' | 'too_many', message: string): FileProblems {
-  return { file, problems: [{ code, message, path: '', line: 1, column: 1 }] }
 }

@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { compileRules } from '../../rules/match/compile.ts'
 import { MAX_FILE_BYTES } from '../../rules/file/parse.ts'
-import type { FileProblems } from '../../rules/file/problem-format.ts'
+import { wholeFile } from '../../rules/file/problem.ts'
+import { type FileProblems, fileProblem } from '../../rules/file/problem-format.ts'
 import { foundTexts, type FoundRules, readRules } from '../../rules/file/rules-file.ts'
 import { parseFound } from '../../rules/file/rules-parser.ts'
 import { canAct, type RulesVersion } from '../../rules/file/rules-version.ts'
@@ -95,9 +96,7 @@ function checked(found: FoundRules, path: string): RulesVersion {
 }
 
 function rejected(file: string, reason: string): RulesSource {
-  const message = `cannot be read: ${reason}`
-  const problem = { code: 'unreadable', message, path: '', line: 1, column: 1 } as const
-  return rejectedFiles([{ file, problems: [problem] }])
+  return rejectedFiles([fileProblem(file, 'unreadable', `cannot be read: ${reason}`)])
 }
 
 function rejectedFiles(files: readonly FileProblems[]): RulesSource {
@@ -119,8 +118,6 @@ export async function readCheckedRules(file: string) {
 /** Rejects a file of another tool: times and labels are written into rules before they are sent. */
 function foreignProblems(version: RulesVersion, file: string): readonly FileProblems[] {
   if (version.kind !== 'rules' || version.imported === undefined) return []
-  const message = 'is a file of another tool'
   const hint = 'convert it with squall import'
-  const problem = { code: 'wrong_type', message, path: '', line: 1, column: 1, hint } as const
-  return [{ file, problems: [problem] }]
+  return [{ file, problems: [{ ...wholeFile('wrong_type', 'is a file of another tool'), hint }] }]
 }

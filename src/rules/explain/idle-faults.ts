@@ -104,16 +104,21 @@ function callsOf(
   )
   return known
     .filter((method) => match.reach(method) !== false)
-    .flatMap((method) => VERSIONS.map((version) => callOf(method, direction, version)))
-    .flatMap((call) => transports.map((transport) => ({ ...call, transport })))
+    .flatMap((method) =>
+      VERSIONS.flatMap((version) =>
+        transports.map((transport) => messageOf(method, direction, transport, version)),
+      ),
+    )
     .filter((call) => byTransport.every((each) => each.test({ ...FACTS, call })))
 }
 
-function callOf(
+/** Returns a message of a method, with the parts that every message has. */
+export function messageOf(
   method: string,
   direction: Direction,
-  protocolVersion: string,
-): Omit<Call, 'transport'> {
+  transport: Transport,
+  protocolVersion: string | undefined,
+): Call {
   const isNote = method.startsWith('notifications/')
   const isResponse =
     direction === 'response' || (direction === 'client' && SERVER_REQUESTS.includes(method))
@@ -122,6 +127,7 @@ function callOf(
     method,
     name: 'a',
     params: {},
+    transport,
     protocolVersion,
     progressToken: undefined,
     kind: isNote ? 'notification' : isResponse ? 'response' : undefined,

@@ -10,20 +10,12 @@ export const MAX_VALUES = 300_000
 export const MAX_ITEMS = 5000
 export const MAX_KEYS = 1000
 
-/** A bound that a document exceeds, with its position. */
-export interface Exceeded {
-  readonly code: ProblemCode
-  readonly message: string
-  readonly offset: number
-  readonly hint?: string
-}
-
 /** Measurements of a document before it is read. */
 export interface Measured {
   readonly targets: ReadonlyMap<Alias, unknown>
   /** The number of its values, unless it exceeds a bound. */
   readonly values: number
-  readonly exceeded: Exceeded | undefined
+  readonly exceeded: ExceededError | undefined
 }
 
 interface Extent {
@@ -44,17 +36,21 @@ export function measureDocument(document: Document.Parsed): Measured {
     return { targets: measure.targets, values, exceeded: undefined }
   } catch (error) {
     if (!(error instanceof ExceededError)) throw error
-    return { targets: measure.targets, values: 0, exceeded: error.exceeded }
+    return { targets: measure.targets, values: 0, exceeded: error }
   }
 }
 
+/** Reports a bound that a document exceeds, with its position. */
 class ExceededError extends Error {
-  readonly exceeded: Exceeded
+  readonly code: ProblemCode
+  readonly offset: number
+  readonly hint: string | undefined
 
   constructor(code: ProblemCode, message: string, node: unknown, hint?: string) {
     super(message)
-    const range = isNode(node) ? node.range : undefined
-    this.exceeded = { code, message, offset: range?.[0] ?? 0, ...(hint !== undefined && { hint }) }
+    this.code = code
+    this.offset = (isNode(node) ? node.range?.[0] : undefined) ?? 0
+    this.hint = hint
   }
 }
 

@@ -3,7 +3,7 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import { parameterProblems } from '../../filters/lib/exclusive.ts'
 import { FAULTS } from '../../filters/index.ts'
 import type { ParameterProblem } from '../../filters/fault.ts'
-import { matchFindings } from './match-findings.ts'
+import { branches, matchFindings } from './match-findings.ts'
 import { conflict, type Finding, type Path, type ProblemCode } from './problem.ts'
 import { fieldOf, readValues } from './read-values.ts'
 import { jsonType, type SchemaNode } from './schema-node.ts'
@@ -84,7 +84,7 @@ function faultFindings(
     const at: Path = [...path, 'faults', index]
     if (jsonType(item) !== 'object' || isWrong(at)) continue
     for (const [name, config] of Object.entries(item as Fields)) {
-      for (const { path: steps, message } of checkFault(name, config)) {
+      for (const { path: steps, message } of faultProblems(name, config)) {
         findings.push(conflict([...at, name, ...steps], message))
       }
     }
@@ -92,7 +92,11 @@ function faultFindings(
   return findings
 }
 
-function checkFault(name: string, config: unknown): readonly ParameterProblem[] {
+/** Returns what is wrong between the parameters of a fault; nothing for an unknown one. */
+export function faultProblems(
+  name: string | undefined,
+  config: unknown,
+): readonly ParameterProblem[] {
   const definition = FAULTS.find((fault) => fault.name === name)
   if (definition === undefined) return []
   const read = readValues(definition.schema as SchemaNode, config, undefined)
@@ -220,22 +224,12 @@ function isConnection(fault: unknown): boolean {
 function callFindings(match: Fields, path: Path): readonly Finding[] {
   const { outbound } = match
   const found = isRecord(outbound) ? OF_CONNECTIONS.filter((key) => key in outbound) : []
-  const inner = (['any', 'all'] as const).flatMap((key) => {
-    const list = match[key]
-    return Array.isArray(list)
-      ? list.flatMap((each, index) =>
-          isRecord(each) ? callFindings(each, [...path, key, index]) : [],
-        )
-      : []
-  })
-  const { not } = match
   return [
     ...found.map((key) => {
       const hint = 'use the fault `connection`, or `host` and `port`'
       const message = `\`${key}\` matches connections, but this rule matches calls`
       return conflict([...path, 'outbound', key], message, { hint })
     }),
-    ...inner,
-    ...(isRecord(not) ? callFindings(not, [...path, 'not']) : []),
+    ...branches(match).flatMap(([inner, step]) => callFindings(inner, [...path, ...step])),
   ]
 }

@@ -3,24 +3,12 @@ import type { Fields } from '../../base/values.ts'
 import { conflict, type Finding, type Path } from './problem.ts'
 import { parsePointer } from '../../base/json/json-pointer.ts'
 import { isGlob } from '../../base/glob.ts'
-import { TASK_METHODS } from '../../mcp/task-tools.ts'
 import { ALL_METHODS } from '../../mcp/classify.ts'
 import { CLIENT_METHODS, SERVER_METHODS } from '../../mcp/known-methods.ts'
 import { editDistance, nearestName } from '../../base/nearest-name.ts'
 import { jsonType } from './schema-node.ts'
+import { ALL_KINDS, KINDS } from '../match/match-node.ts'
 
-const METHODS_OF = {
-  tool: ['tools/call', 'tools/list', ...TASK_METHODS],
-  prompt: ['prompts/get', 'prompts/list'],
-  resource: [
-    'resources/read',
-    'resources/subscribe',
-    'resources/unsubscribe',
-    'resources/list',
-    'resources/templates/list',
-  ],
-} as const
-const KINDS = ['tool', 'prompt', 'resource'] as const
 /** `tool` is allowed beside `http`: the exchange carries a call of such a tool. */
 export const CALL_KEYS = [
   'direction',
@@ -82,7 +70,8 @@ export function hasHttp(match: Fields): boolean {
   return match['http'] !== undefined || branches(match).some(([inner]) => hasHttp(inner))
 }
 
-function branches(match: Fields): readonly [Fields, Path][] {
+/** Returns the matches that a match combines, and their places in it. */
+export function branches(match: Fields): readonly [Fields, Path][] {
   const found: [Fields, Path][] = []
   for (const key of ['any', 'all'] as const) {
     const list = match[key]
@@ -98,14 +87,14 @@ function branches(match: Fields): readonly [Fields, Path][] {
 }
 
 function kindFindings(match: Fields, path: Path): readonly Finding[] {
-  const [kind, ...more] = KINDS.filter((each) => match[each] !== undefined)
+  const [kind, ...more] = ALL_KINDS.filter((each) => match[each] !== undefined)
   if (kind === undefined) return []
   const hint = 'use `any` with one entry for each'
   const findings = more.map((each) =>
     conflict([...path, each], `no call has both a ${kind} and a ${each}`, { hint }),
   )
   const methods = exactTexts(match['method'])
-  const known: readonly string[] = METHODS_OF[kind]
+  const known: readonly string[] = Object.values(KINDS[kind]).flat()
   if (methods !== undefined && !methods.some((method) => known.includes(method))) {
     const message = `no call of ${methods.join(' or ')} has a ${kind}`
     findings.push(conflict([...path, kind], message, { allowed: known }))

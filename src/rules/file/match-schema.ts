@@ -1,10 +1,37 @@
 import type { Static, TObject, TUnsafe } from 'typebox'
-import { mapOf, oneOf, section } from '../../filters/lib/config-schema.ts'
+import {
+  GLOB_FORMAT,
+  mapOf,
+  type NodeOptions,
+  oneOf,
+  section,
+} from '../../filters/lib/config-schema.ts'
 import { type Transport, TRANSPORTS } from '../../mcp/call.ts'
 import { PROTOCOL_VERSION_FORMAT, REGEX_FORMAT, CIDR_FORMAT } from './formats.ts'
-import { glob, MAX_LIST, MAX_TEXT, oneOrMore, ref, type TextMatch, texts } from './match-nodes.ts'
-import type { ValueOperators } from '../match/value-match.ts'
+import type { TextSpec } from '../match/text-match.ts'
+import type { ValueSpec } from '../match/value-match.ts'
 import * as Type from 'typebox'
+
+const MAX_LIST = 100
+const MAX_TEXT = 2048
+
+const glob = { type: 'string', format: GLOB_FORMAT, minLength: 1, maxLength: MAX_TEXT } as const
+
+const listOf = (items: object) => ({ type: 'array', items, minItems: 1, maxItems: MAX_LIST })
+
+/** Refers to a definition of the match. */
+function ref<T>(name: string, options: NodeOptions = {}): TUnsafe<T> {
+  return Type.Unsafe<T>({ $ref: `#/definitions/${name}`, ...options })
+}
+
+/** One of something, or a list of them. */
+function oneOrMore<T>(one: object, options: NodeOptions): TUnsafe<T | readonly T[]> {
+  return Type.Unsafe<T | readonly T[]>({ anyOf: [one, listOf(one)], ...options })
+}
+
+/** One text, a glob, or several. */
+const texts = (description: string, ...examples: unknown[]): TUnsafe<TextSpec> =>
+  ref<TextSpec>('text', examples.length === 0 ? { description } : { description, examples })
 
 /** The conditions on the destination of outgoing traffic. */
 const outboundKeys = section(
@@ -49,15 +76,6 @@ const regex = (description: string): TUnsafe<string> =>
 const text = (description: string): TUnsafe<string> =>
   Type.Unsafe<string>({ type: 'string', maxLength: MAX_TEXT, description })
 
-export type HeaderOperators = Omit<ValueOperators, 'gt' | 'lt' | 'not'> & {
-  readonly not?: HeaderMatch
-}
-
-export type HeaderMatch = string | HeaderOperators
-
-/** The condition on an argument of the call. */
-export type ValueMatch = string | number | boolean | null | ValueOperators
-
 const textOperators = {
   type: 'object',
   properties: {
@@ -92,7 +110,7 @@ const headerOperators = section(
   {
     exact: Type.Optional(text('Matches this exact value.')),
     ...operators,
-    not: Type.Optional(ref<HeaderMatch>('headerValue', { description: 'Inverts the match.' })),
+    not: Type.Optional(ref<ValueSpec>('headerValue', { description: 'Inverts the match.' })),
   },
   { minProperties: 1 },
 )
@@ -105,12 +123,16 @@ const valueOperators = section(
     ...operators,
     gt: Type.Optional(Type.Number({ description: 'Matches numbers greater than this.' })),
     lt: Type.Optional(Type.Number({ description: 'Matches numbers less than this.' })),
-    not: Type.Optional(ref<ValueMatch>('value', { description: 'Inverts the match.' })),
+    not: Type.Optional(ref<ValueSpec>('value', { description: 'Inverts the match.' })),
   },
   { minProperties: 1 },
 )
 
 const record = { minProperties: 1, maxProperties: 50 }
+const STATUS = [
+  { type: 'integer', minimum: 100, maximum: 599 },
+  { type: 'string', pattern: '^[1-5]xx$' },
+]
 const httpKeys = section(
   {
     method: Type.Optional(
@@ -127,21 +149,7 @@ const httpKeys = section(
     ),
     status: Type.Optional(
       Type.Unsafe<number | string | readonly (number | string)[]>({
-        anyOf: [
-          { type: 'integer', minimum: 100, maximum: 599 },
-          { type: 'string', pattern: '^[1-5]xx$' },
-          {
-            type: 'array',
-            items: {
-              anyOf: [
-                { type: 'integer', minimum: 100, maximum: 599 },
-                { type: 'string', pattern: '^[1-5]xx$' },
-              ],
-            },
-            minItems: 1,
-            maxItems: MAX_LIST,
-          },
-        ],
+        anyOf: [...STATUS, listOf({ anyOf: STATUS })],
         description: 'Matches the response status, or a class such as `5xx`.',
         examples: ['5xx'],
       }),
@@ -187,14 +195,14 @@ const matchKeys = {
   prompt: Type.Optional(texts('Matches the prompt name.')),
   resource: Type.Optional(texts('Matches the resource URI.', 'file:///reports/*')),
   headers: Type.Optional(
-    mapOf(ref<HeaderMatch>('headerValue'), {
+    mapOf(ref<ValueSpec>('headerValue'), {
       ...record,
       description: 'Matches request headers by name.',
       examples: [{ 'x-chaos': 'on' }],
     }),
   ),
   baggage: Type.Optional(
-    mapOf(ref<HeaderMatch>('headerValue'), {
+    mapOf(ref<ValueSpec>('headerValue'), {
       ...record,
       description:
         'Matches W3C baggage by key, from `_meta.baggage` if it has a valid member, otherwise from the `baggage` header. Values are percent-decoded.',
@@ -202,25 +210,25 @@ const matchKeys = {
     }),
   ),
   args: Type.Optional(
-    mapOf(ref<ValueMatch>('value'), {
+    mapOf(ref<ValueSpec>('value'), {
       ...record,
       description: 'Matches call arguments by JSON Pointer.',
       examples: [{ '/city': 'Oslo', '/limit': { gt: 100 } }],
     }),
   ),
   session: Type.Optional(
-    ref<HeaderMatch>('headerValue', {
+    ref<ValueSpec>('headerValue', {
       description:
         'Matches the session ID or, over HTTP+SSE, the path and query of the message endpoint.',
     }),
   ),
   client: Type.Optional(
     Type.Unsafe<
-      string | readonly string[] | { readonly name?: TextMatch; readonly version?: TextMatch }
+      string | readonly string[] | { readonly name?: TextSpec; readonly version?: TextSpec }
     >({
       anyOf: [
         glob,
-        { type: 'array', items: glob, minItems: 1, maxItems: MAX_LIST },
+        listOf(glob),
         section(
           {
             name: Type.Optional(texts('Matches the client name.')),
@@ -271,13 +279,7 @@ export interface Match extends Static<TObject<typeof matchKeys>> {
 }
 
 const several = (description: string): TUnsafe<readonly Match[]> =>
-  Type.Unsafe<readonly Match[]>({
-    type: 'array',
-    items: ref<Match>('match'),
-    minItems: 1,
-    maxItems: MAX_LIST,
-    description,
-  })
+  Type.Unsafe<readonly Match[]>({ ...listOf(ref<Match>('match')), description })
 
 const match = section({
   ...matchKeys,
@@ -295,11 +297,7 @@ const match = section({
 export const matchDefinitions = {
   match,
   text: {
-    anyOf: [
-      glob,
-      textOperators,
-      { type: 'array', items: { anyOf: [glob, textOperators] }, minItems: 1, maxItems: MAX_LIST },
-    ],
+    anyOf: [glob, textOperators, listOf({ anyOf: [glob, textOperators] })],
   },
   headerValue: { anyOf: [{ type: 'string', maxLength: MAX_TEXT }, headerOperators] },
   value: {

@@ -1,13 +1,10 @@
-import type { ValueSpec } from '../match/value-match.ts'
 import type { Match } from './match-schema.ts'
 
 /** Lets each key be undefined, too. */
 export type Loose<Spec> = { readonly [Key in keyof Spec]?: Spec[Key] | undefined }
 
-type Values = Record<'headers' | 'baggage' | 'args', Readonly<Record<string, ValueSpec>>>
-
 /** The conditions of a rule as written, after validation. */
-export type MatchSpec = Loose<Omit<Match, keyof Values> & Values>
+export type MatchSpec = Loose<Match>
 
 /** The conditions of a rule on the client. */
 export type ClientSpec = Extract<NonNullable<Match['client']>, { readonly name?: unknown }>

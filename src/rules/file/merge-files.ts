@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { MAX_ITEMS } from './document-bounds.ts'
 import type { FileProblems } from './problem-format.ts'
-import type { Path, Problem } from './problem.ts'
+import { type Path, type Problem, wholeFile } from './problem.ts'
 import { fieldOf } from './read-values.ts'
 import type { RulesFile } from './schema.ts'
 import type { YamlDocument } from './yaml-document.ts'
@@ -29,7 +29,7 @@ export function mergeFiles(files: readonly MergedFile[]): Merged {
   const rules = files.flatMap(({ file }) => file.rules)
   if (rules.length > MAX_ITEMS) {
     const message = `all files together have ${rules.length} rules; at most ${MAX_ITEMS} are allowed`
-    problems.at(-1)?.problems.push({ code: 'too_many', message, path: '', line: 1, column: 1 })
+    problems.at(-1)?.problems.push(wholeFile('too_many', message))
   }
   const invalid = problems.filter((each) => each.problems.length > 0)
   return invalid.length > 0

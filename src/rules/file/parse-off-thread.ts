@@ -1,6 +1,7 @@
 import { endingAfter } from '../../base/deadline.ts'
 import { inThread } from '../../base/in-thread.ts'
 import { deepFreeze } from '../../base/values.ts'
+import { fileProblem } from './problem-format.ts'
 import type { FoundRules } from './rules-file.ts'
 import { parseFound } from './rules-parser.ts'
 import type { RulesVersion } from './rules-version.ts'
@@ -51,7 +52,6 @@ function sizeOf(found: FoundRules & { readonly kind: 'found' }): number {
 
 function rejectedFor(found: FoundRules, why: string): RulesVersion {
   const file = found.kind === 'found' ? (found.texts[0]?.file ?? '') : ''
-  const message = `cannot be read: ${why}`
-  const problem = { code: 'unreadable', message, path: '', line: 1, column: 1 } as const
-  return { kind: 'rejected', digest: found.digest, problems: [{ file, problems: [problem] }] }
+  const problems = [fileProblem(file, 'unreadable', `cannot be read: ${why}`)]
+  return { kind: 'rejected', digest: found.digest, problems }
 }

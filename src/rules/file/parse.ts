@@ -1,7 +1,7 @@
 import { sha256Of } from '../../base/digest.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import { faultUses, fileFindings } from './file-findings.ts'
-import type { Problem } from './problem.ts'
+import { type Problem, wholeFile } from './problem.ts'
 import { deepFreeze } from '../../base/values.ts'
 import { fieldOf, readValues } from './read-values.ts'
 import { rulesJsonSchema, type Rule, type RulesFile } from './schema.ts'
@@ -51,12 +51,12 @@ export function parseWithPositions(input: string | Uint8Array): ReadRules {
   try {
     if (bytes.length > MAX_FILE_BYTES) {
       return rejected(
-        atStart('too_large', `a rules file must have at most 1 MiB; got ${bytes.length} bytes`),
+        wholeFile('too_large', `a rules file must have at most 1 MiB; got ${bytes.length} bytes`),
       )
     }
     const text = typeof input === 'string' ? input : decode(input)
     if (text === undefined)
-      return rejected(atStart('not_utf8', 'a rules file must be text in UTF-8'))
+      return rejected(wholeFile('not_utf8', 'a rules file must be text in UTF-8'))
     document = readYaml(text)
     const problems = [...document.problems, ...problemsIn(document)]
     if (problems.length > 0) return rejected(...inOrder(problems))
@@ -65,7 +65,7 @@ export function parseWithPositions(input: string | Uint8Array): ReadRules {
   } catch (error) {
     // After any failure, the active rules stay.
     const reason = error instanceof Error ? error.message : String(error)
-    return rejected(atStart('unreadable', `cannot be read: ${plain(reason)}`))
+    return rejected(wholeFile('unreadable', `cannot be read: ${plain(reason)}`))
   }
 }
 
@@ -118,8 +118,4 @@ function timed({ appliedAt, until, ...file }: RulesFile): RulesFile {
     }
   })
   return { ...file, rules }
-}
-
-function atStart(code: Problem['code'], message: string): Problem {
-  return { code, message, path: '', line: 1, column: 1 }
 }

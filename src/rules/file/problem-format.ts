@@ -1,9 +1,14 @@
 import { plain } from '../../base/text/foreign-text.ts'
-import type { Problem } from './problem.ts'
+import { type Problem, type ProblemCode, wholeFile } from './problem.ts'
 
 export interface FileProblems {
   readonly file: string
   readonly problems: readonly Problem[]
+}
+
+/** Returns the one problem of a file as a whole. */
+export function fileProblem(file: string, code: ProblemCode, message: string): FileProblems {
+  return { file, problems: [wholeFile(code, message)] }
 }
 
 /** The output formats of `squall validate`. */

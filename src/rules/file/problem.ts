@@ -35,6 +35,11 @@ export interface Problem {
   readonly hint?: string
 }
 
+/** Returns the problem of a file as a whole. */
+export function wholeFile(code: ProblemCode, message: string): Problem {
+  return { code, message, path: '', line: 1, column: 1 }
+}
+
 /** An error with a path instead of a position. */
 export interface Finding {
   readonly code: ProblemCode

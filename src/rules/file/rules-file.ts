@@ -5,8 +5,7 @@ import { constants, type Stats } from 'node:fs'
 import { lstat, open, opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MAX_FILE_BYTES } from './parse.ts'
-import type { FileProblems } from './problem-format.ts'
-import type { Problem } from './problem.ts'
+import { type FileProblems, fileProblem } from './problem-format.ts'
 import { systemReason } from '../../base/system-reason.ts'
 
 /** A file's bytes, and its name in messages. */
@@ -83,7 +82,7 @@ async function readOnce(path: string): Promise<{ found: FoundRules; steady: bool
   if (names !== undefined && names.length > MAX_FILES) {
     const message = `has more than ${MAX_FILES} rules files`
     return {
-      found: foundOf(true, [{ problems: problem(path, 'too_many', message) }]),
+      found: foundOf(true, [{ problems: fileProblem(path, 'too_many', message) }]),
       steady: true,
     }
   }
@@ -124,7 +123,7 @@ async function readFile(file: string, most: number, isOneOfMany: boolean): Promi
         const message = isOneOfMany
           ? 'with this file, the directory has more than 1 MiB of rules'
           : 'a rules file must have at most 1 MiB'
-        return { problems: problem(file, 'too_large', message), stats }
+        return { problems: fileProblem(file, 'too_large', message), stats }
       }
       return { text: { file, bytes }, stats }
     } finally {
@@ -192,18 +191,14 @@ function notAFile(file: string, stats: Stats): FileProblems {
       : stats.isSocket()
         ? 'a socket'
         : 'a device'
-  return problem(file, 'unreadable', `must be a file; got ${what}`)
+  return fileProblem(file, 'unreadable', `must be a file; got ${what}`)
 }
 
 /** Returns the problem of a file that the system does not let Squall read. */
 export function unreadable(file: string, error: unknown): FileProblems {
   const isLoop = (error as NodeJS.ErrnoException).code === 'ELOOP'
   const why = isLoop ? 'its symbolic links form a loop' : systemReason(error)
-  return problem(file, 'unreadable', `cannot be read: ${why}`)
-}
-
-function problem(file: string, code: Problem['code'], message: string): FileProblems {
-  return { file, problems: [{ code, message, path: '', line: 1, column: 1 }] }
+  return fileProblem(file, 'unreadable', `cannot be read: ${why}`)
 }
 
 function isMissing(error: unknown): boolean {

@@ -6,8 +6,8 @@ import { shownValue, type Finding, type Path } from './problem.ts'
 import { resolved, type SchemaNode, branchFor, jsonType, nodeAt } from './schema-node.ts'
 import { unknownKey } from './unknown-key.ts'
 import { stringify } from 'yaml'
-import { parameterProblems } from '../../filters/lib/exclusive.ts'
-import { own, readValues } from './read-values.ts'
+import { faultProblems } from './file-findings.ts'
+import { own } from './read-values.ts'
 
 /** Objects with more keys are described without their keys. */
 const MAX_LISTED = 4
@@ -325,16 +325,10 @@ function repeated(
   for (const [key, property] of inOrder) {
     const form = { [key]: value }
     const isWhole = node.required?.every((each) => each === key) !== false
-    if (isWhole && takes(property, value, definitions) && isComplete(form, fault)) return form
+    if (isWhole && takes(property, value, definitions) && faultProblems(fault, form).length === 0)
+      return form
   }
   return undefined
-}
-
-function isComplete(form: object, name: string | undefined): boolean {
-  const fault = FAULTS.find((each) => each.name === name)
-  if (fault === undefined) return true
-  const config = readValues(fault.schema as SchemaNode, form, undefined)
-  return parameterProblems(fault, config).length === 0
 }
 
 /** Returns true when a scalar is valid. */

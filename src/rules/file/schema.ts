@@ -14,8 +14,7 @@ import type { SchemaNode } from './schema-node.ts'
 import type { StickyBy } from '../select/selection.ts'
 import * as Type from 'typebox'
 
-export type { TextMatch } from './match-nodes.ts'
-export type { HeaderMatch, Match, ValueMatch } from './match-schema.ts'
+export type { Match } from './match-schema.ts'
 
 const instant = (options: NodeOptions): TUnsafe<number> =>
   Type.Unsafe<number>({
@@ -59,10 +58,7 @@ const faultObject = {
   maxProperties: 1,
 }
 
-const faultItem =
-  PLAIN_FAULTS.length === 0
-    ? faultObject
-    : { anyOf: [{ type: 'string', enum: PLAIN_FAULTS }, faultObject] }
+const faultItem = { anyOf: [{ type: 'string', enum: PLAIN_FAULTS }, faultObject] }
 
 const stickyBy = Type.Unsafe<StickyBy>({
   anyOf: [

@@ -25,17 +25,14 @@ const SECOND_DOCUMENT = 'a file must have one document; this is a second one'
 /** A line that begins so starts or ends a document. Markers with nothing until the next are free. */
 const MARKER = /^(?:---|\.\.\.)(?=\s+\S)(?!\s+(?:---|\.\.\.)\s)/gm
 
-/** A key that its object already has. */
-export interface DuplicateKey {
-  readonly key: string
-  readonly offset: number
-}
-
 const MAX_FOUND = 100
 
-/** Returns duplicate keys, in order. The document's depth was checked before. */
-export function duplicateKeys(document: Document.Parsed): readonly DuplicateKey[] {
-  const found: DuplicateKey[] = []
+/** Returns a problem for each duplicate key, in order. The document's depth was checked before. */
+function duplicateKeys(
+  document: Document.Parsed,
+  positionAt: ReadSource['positionAt'],
+): readonly Problem[] {
+  const found: Problem[] = []
   const visit = (node: unknown): void => {
     if (isSeq(node)) {
       for (const item of node.items) visit(item)
@@ -44,7 +41,9 @@ export function duplicateKeys(document: Document.Parsed): readonly DuplicateKey[
       for (const { key, value } of node.items) {
         const name = isScalar(key) ? String(key.value) : ''
         if (keys.has(name) && found.length < MAX_FOUND) {
-          found.push({ key: name, offset: (isScalar(key) ? key.range?.[0] : undefined) ?? 0 })
+          const at = positionAt((isScalar(key) ? key.range?.[0] : undefined) ?? 0)
+          const message = `duplicate key ${quoted(name)}`
+          found.push({ code: 'duplicate_key', message, path: '', found: name, ...at })
         }
         keys.add(name)
         visit(value)
@@ -193,13 +192,7 @@ function readDocument(
   }
   const position = (path: Path, atKey = false): Position =>
     positionAt(offsetOf(document.contents, targets, path, atKey))
-  const problems = duplicateKeys(document).map(({ key, offset }): Problem => ({
-    code: 'duplicate_key',
-    message: `duplicate key ${quoted(key)}`,
-    path: '',
-    found: key,
-    ...positionAt(offset),
-  }))
+  const problems = duplicateKeys(document, positionAt)
   // The expansion of aliases was checked above, by its size and not by their number.
   return { problems, value: document.toJS({ maxAliasCount: -1 }) as unknown, position }
 }

@@ -7,7 +7,7 @@ import { HeaderFaults, type HeaderFaultOptions } from '../select/header-faults.t
 import type { PodSelf } from '../match/pod-match.ts'
 import type { RuleLimits } from './rule-limits.ts'
 import { RuleStates } from '../select/rule-states.ts'
-import { phaseAt } from '../select/selection.ts'
+import { isOn } from '../select/connection-plan.ts'
 import { ActiveRules, type Reload } from '../watch/active-rules.ts'
 
 /** The time in milliseconds for which a fault by request headers counts as active. */
@@ -92,11 +92,7 @@ function activity(rules: ActiveRules, headerFaults: HeaderFaults | undefined): (
     if (now < until) return true
     return (
       ruleSet.enabled &&
-      ruleSet.rules.some((rule) => {
-        const since = states.of(rule)?.since
-        if (since === undefined || rule.elsewhere.length > 0) return false
-        return phaseAt(rule, since, now) === 'on'
-      })
+      ruleSet.rules.some((rule) => rule.elsewhere.length === 0 && isOn(rule, states, now))
     )
   }
 }

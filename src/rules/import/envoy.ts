@@ -261,19 +261,12 @@ function headerMatch(header: HeaderEntry): readonly HttpMatch[] {
   return [{ headers: { [key]: { present: true, not: asHeader(test) } } }]
 }
 
-const MATCHES = {
-  exact_match: 'exact',
-  prefix_match: 'prefix',
-  suffix_match: 'suffix',
-  contains_match: 'contains',
-} as const
 const STRINGS = ['exact', 'prefix', 'suffix', 'contains'] as const
 
 /** Returns the comparison of a header; undefined for one that must only be present. */
 function testOf(header: HeaderEntry): TextTest | undefined {
-  for (const key of ['exact_match', 'prefix_match', 'suffix_match', 'contains_match'] as const) {
-    if (header.has(key)) return { how: MATCHES[key], text: header.text(key) }
-  }
+  const direct = STRINGS.find((key) => header.has(`${key}_match`))
+  if (direct !== undefined) return { how: direct, text: header.text(`${direct}_match`) }
   const regex = header.part('safe_regex_match', REGEX)
   if (regex !== undefined) return regexTest(regex)
   const string = header.part('string_match', STRING)

@@ -2,15 +2,9 @@ import { plain } from '../../base/text/foreign-text.ts'
 import type { Note } from './import.ts'
 import type { NoteKind } from './report.ts'
 
-const WORDS: Readonly<Record<NoteKind, string>> = {
-  unknown: 'unknown',
-  left_out: 'left out',
-  changed: 'changed',
-}
-
 /** Returns the kind of a note in words. */
 export function kindText(kind: NoteKind): string {
-  return WORDS[kind]
+  return kind.replace('_', ' ')
 }
 
 /** Formats a note as compilers do, on one line. */

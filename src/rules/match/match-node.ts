@@ -32,7 +32,8 @@ export interface MatchNode {
   reach(method: string | undefined): Reach
 }
 
-const KINDS = {
+/** The methods of calls about a tool, a prompt or a resource. */
+export const KINDS = {
   tool: { names: ['tools/call'], lists: ['tools/list'], tasks: TASK_METHODS },
   prompt: { names: ['prompts/get'], lists: ['prompts/list'], tasks: [] },
   resource: {
@@ -42,7 +43,7 @@ const KINDS = {
   },
 } as const
 type Kind = keyof typeof KINDS
-const ALL_KINDS = Object.keys(KINDS) as Kind[]
+export const ALL_KINDS = Object.keys(KINDS) as Kind[]
 
 /** Compiles the match of a rule about messages; without a method it is about tools/call. */
 export function compileCallMatch(spec: MatchSpec, self: PodSelf = {}): MatchNode {

@@ -1,32 +1,9 @@
 import type { Call } from '../../mcp/call.ts'
 import { SERVER_REQUESTS } from '../../mcp/classify.ts'
+import { KNOWN_METHODS } from '../../mcp/known-methods.ts'
 import { Candidates, NameIndex } from './name-index.ts'
 import type { CompiledRule } from './compiled-rule.ts'
 import type { Reach } from './match-node.ts'
-
-/** Methods of the protocol that files may mean by a glob, so that each has its own index. */
-const USUAL_METHODS = [
-  'tools/call',
-  'tools/list',
-  'prompts/get',
-  'prompts/list',
-  'resources/read',
-  'resources/list',
-  'resources/templates/list',
-  'resources/subscribe',
-  'resources/unsubscribe',
-  'completion/complete',
-  'logging/setLevel',
-  'subscriptions/listen',
-  'tasks/get',
-  'tasks/list',
-  'tasks/result',
-  'tasks/cancel',
-  'tasks/update',
-  'initialize',
-  'ping',
-  'server/discover',
-] as const
 
 /** The rules of one file, ready to be planned with. Never changes. */
 export interface RuleSet {
@@ -78,7 +55,7 @@ export class RuleIndex {
     const ofClient = calls.filter(({ direction }) => direction === 'client')
     const ofServer = calls.filter(({ direction }) => direction === 'server')
     const ofResponses = calls.filter(({ direction }) => direction === 'response')
-    this.#client = new MethodIndex(ofClient, USUAL_METHODS, after && after.#client)
+    this.#client = new MethodIndex(ofClient, KNOWN_METHODS, after && after.#client)
     this.#server = new MethodIndex(ofServer, [], after && after.#server)
     // In a rule about calls, only methods that clients do not send mean a response.
     const named = ofClient.filter(({ match }) => SERVER_REQUESTS.some((each) => match.reach(each)))

@@ -1,7 +1,7 @@
 import { isGlob, matchesGlob } from '../../base/glob.ts'
 import { SafeRegex } from '../../base/regex/safe-regex.ts'
 
-/** A name, method or path as written in a rule. */
+/** A name, method or path: exact text, glob, list of these, expression, or negation. */
 export type TextSpec =
   | string
   | readonly TextSpec[]

@@ -26,30 +26,18 @@ export const RESULTS = [
 /** The result of a rule for a call that it matches. */
 export type RuleResult = (typeof RESULTS)[number]
 
+const COUNTS = ['matched', 'sampled', 'value_too_long', ...RESULTS] as const
+
 /**
  * Counts each result, matches and samples, and calls whose value was too long for the rule's
  * `regex`, whether or not the rule matched then.
  */
-export type RuleCounts = Record<RuleResult | 'matched' | 'sampled' | 'value_too_long', number>
+export type RuleCounts = Record<(typeof COUNTS)[number], number>
 
 export function noCounts(): RuleCounts {
-  return {
-    matched: 0,
-    sampled: 0,
-    value_too_long: 0,
-    disarmed: 0,
-    forbidden: 0,
-    other_pod: 0,
-    not_yet: 0,
-    expired: 0,
-    quota_used: 0,
-    not_selected: 0,
-    not_sampled: 0,
-    dry_run: 0,
-    injected: 0,
-    concurrency_limit: 0,
-    within_limit: 0,
-    not_applicable: 0,
-    not_reached: 0,
-  }
+  return Object.fromEntries(COUNTS.map((name) => [name, 0])) as RuleCounts
+}
+
+export function addCounts(sum: RuleCounts, counts: Readonly<RuleCounts>): void {
+  for (const name of COUNTS) sum[name] += counts[name]
 }

@@ -4,12 +4,11 @@ import { type RuleCounts, type RuleResult, noCounts } from './rule-counts.ts'
 import {
   type RuleHashes,
   type Selection,
+  idleAt,
   isConsidered,
-  isPausing,
   ruleStart,
   shareAt,
   stickyKey,
-  windowEnd,
   windowStart,
 } from './selection.ts'
 import type { Facts } from '../match/call-facts.ts'
@@ -93,7 +92,7 @@ export class RuleState {
    */
   sample(rule: SampledRule, facts: Facts, now: number): string | undefined {
     const { selection } = rule
-    const skipped = this.#outOfWindow(selection, now)
+    const skipped = idleAt(selection, this.since, now)
     if (skipped !== undefined) return this.#skip(skipped)
     const ordinal = ++this.#ordinal
     if (this.#quotaUsed(selection)) return this.#skip('quota_used')
@@ -127,7 +126,7 @@ export class RuleState {
     const ordinal = this.#ordinal + 1
     const share = shareAt(selection, now - windowStart(selection, this.since))
     const without = { ordinal, key: undefined, sample: undefined, share, burst: undefined }
-    const skipped = this.#outOfWindow(selection, now)
+    const skipped = idleAt(selection, this.since, now)
     if (skipped !== undefined) return { ...without, result: skipped, ordinal: this.#ordinal }
     if (this.#quotaUsed(selection)) return { ...without, result: 'quota_used' }
     const key = stickyKey(selection, facts, ordinal)
@@ -146,14 +145,6 @@ export class RuleState {
     const isSampled = isBelow && !this.#isAhead(selection, ordinal)
     const result = isSampled ? 'sampled' : isBelow ? 'forbidden' : 'not_sampled'
     return { result, ordinal, key, sample, share, burst }
-  }
-
-  #outOfWindow(selection: Selection, now: number): RuleResult | undefined {
-    if (!selection.inPod) return 'other_pod'
-    const start = windowStart(selection, this.since)
-    if (now < start) return 'not_yet'
-    if (now >= windowEnd(selection, this.since)) return 'expired'
-    return isPausing(selection, now - start) ? 'not_yet' : undefined
   }
 
   #quotaUsed({ times }: Selection): boolean {

@@ -1,4 +1,4 @@
-import { noCounts, RESULTS, type RuleCounts } from './rule-counts.ts'
+import { addCounts, noCounts, RESULTS, type RuleCounts } from './rule-counts.ts'
 import type { RuleState } from './rule-state.ts'
 
 export interface NamedState {
@@ -128,11 +128,4 @@ function isOver({ active, counts }: RuleState): boolean {
 function addState(total: Total, { active, counts }: RuleState): void {
   total.active += active.active
   addCounts(total.counts, counts)
-}
-
-function addCounts(sum: RuleCounts, counts: Readonly<RuleCounts>): void {
-  sum.matched += counts.matched
-  sum.sampled += counts.sampled
-  sum.value_too_long += counts.value_too_long
-  for (const result of RESULTS) sum[result] += counts[result]
 }

@@ -172,12 +172,20 @@ export function phaseAt(
   since: number,
   now: number,
 ): RulePhase {
-  if (!enabled) return 'disabled'
+  return enabled ? (idleAt(selection, since, now) ?? 'on') : 'disabled'
+}
+
+/** Returns why a rule does not act at a time; undefined while it does. */
+export function idleAt(
+  selection: Selection,
+  since: number,
+  now: number,
+): 'other_pod' | 'not_yet' | 'expired' | undefined {
   if (!selection.inPod) return 'other_pod'
   const start = windowStart(selection, since)
   if (now < start) return 'not_yet'
   if (now >= windowEnd(selection, since)) return 'expired'
-  return isPausing(selection, now - start) ? 'not_yet' : 'on'
+  return isPausing(selection, now - start) ? 'not_yet' : undefined
 }
 
 /** Selects matching calls by their order. */

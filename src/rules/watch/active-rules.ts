@@ -10,6 +10,7 @@ import {
 import { type PodSelf, isAboutPods } from '../match/pod-match.ts'
 import type { RuleSet } from '../match/rule-set.ts'
 import type { RuleStates } from '../select/rule-states.ts'
+import { fileProblem } from '../file/problem-format.ts'
 import type { RulesVersion } from '../file/rules-version.ts'
 import { TemporaryRules } from './temporary-rules.ts'
 
@@ -200,8 +201,7 @@ export class ActiveRules {
 /** Treats rules that passed all checks but cannot be compiled as rejected. */
 function unusable({ digest }: RulesFound, error: unknown): RulesVersion {
   const message = `cannot be used: ${error instanceof Error ? error.message : String(error)}`
-  const problem = { code: 'unreadable', message, path: '', line: 1, column: 1 } as const
-  return { kind: 'rejected', digest, problems: [{ file: '', problems: [problem] }] }
+  return { kind: 'rejected', digest, problems: [fileProblem('', 'unreadable', message)] }
 }
 
 /**

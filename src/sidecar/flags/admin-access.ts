@@ -1,23 +1,18 @@
 import { hostname } from 'node:os'
-import { AdminTokenError, readAdminToken } from '../../admin/admin-token.ts'
+import { readToken } from '../../admin/admin-token.ts'
 import type { ReadAccess } from '../../admin/guards.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import { type Environment, type FlagInput, group } from '../../base/flags/flag.ts'
 import { isHost } from '../../base/flags/host.ts'
 import { asText, many, one } from '../../base/flags/kinds.ts'
-import {
-  invalidCombination,
-  invalidOption,
-  missing,
-  UsageError,
-} from '../../base/flags/usage-error.ts'
+import { invalidCombination, invalidOption, missing } from '../../base/flags/usage-error.ts'
 
 const MAX_HOSTS = 100
 
 /** Reads the admin token from a file or an environment variable, which other users cannot read. */
 export function adminTokenOf(file: string | undefined, env: Environment): string | undefined {
-  return tokenOf('admin', file, env['SQUALL_ADMIN_TOKEN'])
+  return readToken('admin token', file, env)
 }
 
 /** Reads the admin token, without which a command cannot change sidecars. Throws a `UsageError`. */
@@ -32,12 +27,12 @@ export function requiredAdminToken(file: string | undefined, env: Environment): 
 
 /** Reads the token for reading admin ports, from a file or an environment variable. */
 export function readTokenOf(file: string | undefined, env: Environment): string | undefined {
-  return tokenOf('read', file, env['SQUALL_ADMIN_READ_TOKEN'])
+  return readToken('admin read token', file, env)
 }
 
 /** Reads the token of the clients of `squall mcp`, from a file or an environment variable. */
 export function mcpTokenOf(file: string | undefined, env: Environment): string | undefined {
-  return tokenOf('mcp', file, env['SQUALL_MCP_TOKEN'])
+  return readToken('mcp token', file, env)
 }
 
 /** Returns the names by which clients may reach a port at an address. */
@@ -55,14 +50,14 @@ export function readAccessOf(
   admin: ListenAddress | undefined,
   token?: string,
 ): ReadAccess {
-  const readToken = readTokenOf(adminReadTokenFile, env)
-  if (readToken !== undefined && readToken === token) {
+  const reading = readTokenOf(adminReadTokenFile, env)
+  if (reading !== undefined && reading === token) {
     throw invalidCombination(
       'the admin token and the admin read token are the same',
       'create another token with: openssl rand -base64 24',
     )
   }
-  return { readToken, hosts: [...ownHosts(admin), ...adminHosts] }
+  return { readToken: reading, hosts: [...ownHosts(admin), ...adminHosts] }
 }
 
 /** Parses the host names under which a port may be reached. */
@@ -80,23 +75,6 @@ export function parseHosts(all: readonly FlagInput[]): readonly string[] {
   )
   if (hosts.length <= MAX_HOSTS) return hosts
   throw invalidOption(all[0]!.source, 'too many', `use at most ${MAX_HOSTS}`)
-}
-
-function tokenOf(
-  kind: 'admin' | 'read' | 'mcp',
-  file: string | undefined,
-  env: string | undefined,
-): string | undefined {
-  try {
-    return readAdminToken({ kind, env, file })
-  } catch (error) {
-    if (!(error instanceof AdminTokenError)) throw error
-    throw new UsageError(
-      'INVALID_VALUE',
-      error.message,
-      'create a token with: openssl rand -base64 24',
-    )
-  }
 }
 
 /** Declares the options for read access to an admin port. */

@@ -2,7 +2,7 @@ import { AgentWatch } from '../../../src/agents/agent-watch.ts'
 import { Sidecar } from '../../../src/listener/sidecar.ts'
 import type { SidecarOptions } from '../../../src/listener/sidecar-options.ts'
 import type { Logger } from '../../../src/telemetry/log.ts'
-import { createMetrics } from '../../../src/telemetry/metrics.ts'
+import { Metrics } from '../../../src/telemetry/metrics.ts'
 import { ENGINE_UNDER_TEST } from './engine.ts'
 import { ruleStage, type RuleStageOptions } from './rules.ts'
 import type { RunningSidecar, StartOptions } from './sidecar.ts'
@@ -69,7 +69,7 @@ export async function startBefore(
     drainTimeout: 25_000,
     ...overrides,
   }
-  const metrics = createMetrics({ version: '0.0.0-test' })
+  const metrics = new Metrics({ version: '0.0.0-test' })
   const staged: RuleStageOptions = {
     ...(file && { file }),
     ...(replaced && { faults: replaced }),
