@@ -1,3 +1,16 @@
+import type { Connector } from './connector.ts'
+
+/** Configures the connections of one upstream. */
+export interface ConnectionOptions {
+  readonly connector: Connector
+  /** Retires an idle connection after this, or 2 s before the announced timeout of the upstream. */
+  readonly idle: number
+  readonly maxResponseHead: number
+}
+
+/** Retires connections this much before the upstream closes them, so that no request is lost. */
+export const RETIRE_BEFORE_APP = 2_000
+
 /** Reports a connection's state to its pool. */
 export interface ConnectionEvents<C> {
   connected(): void

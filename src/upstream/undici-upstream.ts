@@ -14,20 +14,25 @@ import type {
 } from '../http/transfer.ts'
 import type { Connector } from './connector.ts'
 import { failureOf } from './failure.ts'
-import { UndiciConnection, type ConnectionOptions } from './undici-connection.ts'
+import { UndiciConnection } from './undici-connection.ts'
 import type { SocketOwner } from './socket-guard.ts'
-import type { ConnectionEvents, ConnectionPool } from './connection-pool.ts'
+import type { ConnectionEvents, ConnectionOptions, ConnectionPool } from './connection-pool.ts'
 import { headerLines, usualReason } from './response-head.ts'
 
-const OVERLOAD: Failure = { kind: 'overload', message: 'all upstream connections are in use' }
+/** Fails a request for which no connection may be opened. */
+export const OVERLOAD: Failure = {
+  kind: 'overload',
+  message: 'all upstream connections are in use',
+}
 /**
  * Bodies up to this size are written together with their head, which is cheaper than two corked
  * writes.
  */
-const ONE_WRITE = 16 * 1024
+export const ONE_WRITE = 16 * 1024
 /** The interim responses to one request, beyond which the response is a protocol failure. */
 const MOST_INTERIM = 64
-const IDLE_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
+/** Controls a request that has failed. */
+export const IDLE_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
 
 /** Sends exchanges to the upstream through undici, one connection each. */
 export class UndiciUpstream implements Upstream {
@@ -126,7 +131,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
   readonly #pool: ConnectionPool<UndiciConnection>
   readonly #connection: UndiciConnection
   #sink: ResponseSink
-  /** True when another parser has delivered the head and a part of the body. */
+  /** True when another parser has delivered the head, which comes again, and a part of the body. */
   readonly #begun: boolean
   /** True when the body may arrive after the head. */
   isStream = false
@@ -193,8 +198,10 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
       headers: renameSquallHeaders(headerLines(lines)),
     }
     this.#resume = resume
-    this.#sink.head(head)
-    if (!this.#begun) this.#sink = renameMarkers(head, this.#sink)
+    if (!this.#begun) {
+      this.#sink.head(head)
+      this.#sink = renameMarkers(head, this.#sink)
+    }
     // No body follows. A 304 may declare the length of the omitted body, and undici would report
     // the missing bytes as a broken response.
     if ((status === 204 || status === 304) && !this.#done) {
