@@ -109,7 +109,7 @@ export const catalog = defineFault({
     const list = keys.map((key) => `\`${key}\``).join(', ')
     return some ? [] : [{ path: [], message: `at least one of ${list} is required` }]
   },
-  outlook: catalogOutlook,
+  outlook: (config, input): Outlook => catalogOutlook(config, input),
   create(config): Fault {
     const { cursor, notify } = config
     const edit = listEditor(config)
@@ -158,15 +158,7 @@ export const catalog = defineFault({
   },
 })
 
-interface CatalogConfig {
-  readonly hide?: unknown
-  readonly add?: unknown
-  readonly duplicate?: unknown
-  readonly stale?: unknown
-  readonly by?: SharedBy | undefined
-  readonly cursor?: 'invalid' | 'loop'
-  readonly notify?: 'spurious' | 'suppress'
-}
+type CatalogConfig = Parameters<typeof catalog.create>[0]
 
 function catalogOutlook(
   { hide, add, duplicate, stale, by, cursor, notify }: CatalogConfig,
