@@ -50,8 +50,8 @@ export function repliedFrame({ raw, eventId }: ChainFrame, reply: InjectedReply)
 export type FrameFlow = AsyncIterator<ChainFrame, undefined>
 
 /** Returns true for frames that faults see. */
-export function isOpen({ kind }: ChainFrame): boolean {
-  return kind === 'event' || kind === 'body'
+export function isOpen(frame: ChainFrame): frame is UpstreamFrame {
+  return frame.kind === 'event' || frame.kind === 'body'
 }
 
 /** The waiting pieces, of any size, beyond which the sender is asked to pause. */

@@ -218,7 +218,7 @@ export class BodyResponse implements ResponsePart {
   #only(frames: readonly ChainFrame[]): UpstreamFrame | undefined {
     if (this.#context.outlet.ended || this.#replaced(frames)) return undefined
     const [first] = frames
-    if (frames.length === 1 && isOpen(first!)) return first as UpstreamFrame
+    if (frames.length === 1 && isOpen(first!)) return first
     const bytes = joined(frames)
     return upstreamFrame('body', bytes, onlyMessage(bytes), true)
   }
