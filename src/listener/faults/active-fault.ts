@@ -7,7 +7,7 @@ import {
   type FaultHost,
 } from '../../filters/fault.ts'
 import { clearTask } from '../../agents/task.ts'
-import { isOther, type Call, type ClientInfo } from '../../mcp/call.ts'
+import { isOther, toolOf, type Call, type ClientInfo } from '../../mcp/call.ts'
 import type { MatchedRule } from '../../rules/select/matched-rule.ts'
 import { type CallProgress, addMarker } from './call-state.ts'
 import { interruptibleWait, FaultStopped } from './chain/stop.ts'
@@ -104,7 +104,7 @@ class ActiveContext extends CallView {
   }
 
   outputSchema(): unknown {
-    return this.owner.context.parts.control.outputSchemaOf(this.call)
+    return this.owner.context.parts.outputSchemaOf?.(toolOf(this.call))
   }
 
   protected get origin(): FaultOrigin {
