@@ -1,7 +1,5 @@
 import { afterReads } from '../base/after-reads.ts'
-import type { Arming } from '../rules/guard/arming.ts'
 import type { UpstreamState } from '../rules/guard/rollback-on.ts'
-import type { AgentWatch } from '../agents/agent-watch.ts'
 import { OutboundCounts } from '../telemetry/outbound-counts.ts'
 import { bind, type BoundAddress } from './front/bind.ts'
 import { defaultMemoryBudget, MemoryBudget } from './memory-budget.ts'
@@ -49,8 +47,6 @@ export class Sidecar {
   readonly #attached: StdioPort[] = []
   #outbound: readonly OutboundListener[] = []
   readonly #outboundCounts: OutboundCounts
-  readonly #arming: Arming | undefined
-  readonly #agents: AgentWatch | undefined
   readonly #ports: readonly Port[]
   /** Reads captured connections as HTTP; these ports have no listener of their own. */
   readonly #captured = new Map<Target, Port>()
@@ -66,12 +62,10 @@ export class Sidecar {
     options: SidecarOptions,
     { outboundCounts = new OutboundCounts(), ...parts }: SidecarParts,
   ) {
-    const { logger, faults } = parts
+    const { logger } = parts
     this.#outboundCounts = outboundCounts
-    this.#agents = parts.agents
     this.#options = options
     const memory = (this.memory = new MemoryBudget(options.maxMemory ?? defaultMemoryBudget()))
-    this.#arming = faults?.rules.arming
     const { files, own, outbound } = tlsOf(options, logger, (material) => {
       for (const port of this.#ports) if (!port.isOutbound) port.secure(material)
     })
@@ -121,7 +115,7 @@ export class Sidecar {
     // Bytes that arrived while the process stood still are read before a client counts as slow.
     this.#sweeper = setInterval(() => afterReads(() => this.sweep()), SWEEP_INTERVAL)
     this.#sweeper.unref()
-    const agents = this.#agents
+    const { agents } = this.#context
     if (agents !== undefined) {
       this.#judge = setInterval(() => agents.sweep(performance.now()), VERDICT_INTERVAL).unref()
     }
@@ -199,7 +193,7 @@ export class Sidecar {
 
   /** Disarms all rules because the pod terminates; traffic is served until the drain. */
   podEnds(): void {
-    this.#arming?.disarm('draining', 'the pod is terminating')
+    this.#context.faults?.rules.arming.disarm('draining', 'the pod is terminating')
   }
 
   /** Drops stale table entries and updates the gauges of table sizes. */
@@ -208,7 +202,7 @@ export class Sidecar {
     for (const port of this.#ports) port.sweep(performance.now())
     for (const port of this.#attached) port.sweep()
     for (const listener of this.#outbound) listener.sweep(performance.now())
-    this.#agents?.sweep(performance.now())
+    this.#context.agents?.sweep(performance.now())
     this.#context.faults?.falseValues.sweep()
   }
 
@@ -237,7 +231,7 @@ export class Sidecar {
   async #drain(): Promise<void> {
     this.#state = 'draining'
     // Held requests and responses must not delay the drain.
-    this.#arming?.disarm('draining', 'the sidecar is draining')
+    this.#context.faults?.rules.arming.disarm('draining', 'the sidecar is draining')
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, this.#options.drainTimeout)
