@@ -120,13 +120,7 @@ function effectOf(reply: InjectedReply): string {
   return reply.kind === 'rpcError' ? `rpcError ${reply.code}` : 'toolError'
 }
 
-interface AbortConfig {
-  readonly status?: number
-  readonly body?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly rpcError?: { readonly code: number; readonly message: string; readonly data?: unknown }
-  readonly toolError?: string
-}
+type AbortConfig = Parameters<typeof abort.create>[0]
 
 function replyOf(config: AbortConfig): InjectedReply {
   const { status, body, headers = {}, rpcError } = config

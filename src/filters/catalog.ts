@@ -2,9 +2,9 @@ import { isRecord } from '../base/values.ts'
 import { editEntries, splice } from '../base/json/json-edit.ts'
 import { type JsonNode, memberOf, valueOf } from '../base/json/json-node.ts'
 import { readJson } from '../base/json/json-text.ts'
-import { cursorEdits, listEditor, listKey } from './lib/catalog-list.ts'
+import { cursorEdits, ghost, listEditor, listKey } from './lib/catalog-list.ts'
 import { type Audience, type SharedBy, audience } from './lib/audience.ts'
-import { DURATION_FORMS, mapOf, oneOf, section } from './lib/config-schema.ts'
+import { DURATION_FORMS, oneOf, section } from './lib/config-schema.ts'
 import { editResult } from './lib/json/json-part.ts'
 import {
   CONTINUE,
@@ -22,24 +22,6 @@ import type { Message } from '../mcp/json-rpc.ts'
 import * as Type from 'typebox'
 
 const METHOD = /^notifications\/(?:tools|prompts|resources)\/list_changed$/
-
-const ghost = section({
-  name: Type.String({ minLength: 1, maxLength: 256, description: 'Sets the name of the entry.' }),
-  description: Type.Optional(
-    Type.String({ maxLength: 4096, description: 'Sets the description of the entry.' }),
-  ),
-  inputSchema: mapOf(Type.Unknown(), {
-    default: { type: 'object' },
-    description: 'Sets the input schema, if the entry is a tool.',
-  }),
-  uri: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 2048,
-      description: 'Sets the URI or URI template, if the entry is a resource.',
-    }),
-  ),
-})
 
 /** Another list of tools, prompts or resources than the upstream has. */
 export const catalog = defineFault({
@@ -109,7 +91,7 @@ export const catalog = defineFault({
     const list = keys.map((key) => `\`${key}\``).join(', ')
     return some ? [] : [{ path: [], message: `at least one of ${list} is required` }]
   },
-  outlook: catalogOutlook,
+  outlook: (config, input): Outlook => catalogOutlook(config, input),
   create(config): Fault {
     const { cursor, notify } = config
     const edit = listEditor(config)
@@ -158,15 +140,7 @@ export const catalog = defineFault({
   },
 })
 
-interface CatalogConfig {
-  readonly hide?: unknown
-  readonly add?: unknown
-  readonly duplicate?: unknown
-  readonly stale?: unknown
-  readonly by?: SharedBy | undefined
-  readonly cursor?: 'invalid' | 'loop'
-  readonly notify?: 'spurious' | 'suppress'
-}
+type CatalogConfig = Parameters<typeof catalog.create>[0]
 
 function catalogOutlook(
   { hide, add, duplicate, stale, by, cursor, notify }: CatalogConfig,

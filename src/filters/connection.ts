@@ -72,15 +72,7 @@ export const connectionFault = defineFault({
 })
 
 /** The parameters of the fault. */
-export interface ConnectionConfig {
-  readonly refuse?: boolean
-  readonly blackhole?: boolean
-  readonly reset?: boolean
-  readonly latency?: number
-  readonly jitter?: number
-  readonly bandwidth?: number
-  readonly cut?: number
-}
+export type ConnectionConfig = Parameters<typeof connectionFault.create>[0]
 
 /** Returns the effect of the fault in a few words. */
 export function connectionEffect(config: ConnectionConfig): string {

@@ -60,10 +60,7 @@ export const corrupt = defineFault({
   },
 })
 
-interface CorruptConfig {
-  readonly mode: DamageMode
-  readonly contentType?: string
-}
+type CorruptConfig = Parameters<typeof corrupt.create>[0]
 
 /** The event with the response: a stream goes on behind it, and so its framing must hold. */
 function event(ctx: FaultContext, frame: Frame, mode: DamageMode): Frame | undefined {

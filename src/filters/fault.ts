@@ -158,8 +158,6 @@ export interface FaultContext {
   readonly response: ResponseHead | undefined
   /** The size of the request body in bytes. */
   readonly requestBytes: number
-  /** False when the rule disables markers: nothing on the wire reveals the fault. */
-  readonly marked: boolean
   readonly host: FaultHost
   /** Milliseconds since the epoch. */
   readonly now: () => number

@@ -1,11 +1,6 @@
 import { counted, durationText } from '../base/units.ts'
 import { after, afterProblems } from './lib/after-parameter.ts'
-import {
-  canHaveOffset,
-  fromOffset,
-  isEventStream,
-  type ResponseOffset,
-} from './lib/response-offset.ts'
+import { canHaveOffset, fromOffset, isEventStream } from './lib/response-offset.ts'
 import { headersForChangedBody } from '../http/changed-body-headers.ts'
 import { headerValue } from '../http/headers.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'
@@ -100,12 +95,7 @@ export const hang = defineFault({
   },
 })
 
-interface HangConfig {
-  readonly for?: number
-  readonly at: 'request' | 'headers' | 'event'
-  readonly after?: ResponseOffset
-  readonly keepAlive: boolean
-}
+type HangConfig = Parameters<typeof hang.create>[0]
 
 async function silent(ctx: FaultContext, ms: number | undefined): Promise<Verdict> {
   ctx.injected()

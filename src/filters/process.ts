@@ -108,11 +108,7 @@ export const processFault = defineFault({
   },
 })
 
-interface ProcessConfig {
-  readonly exit?: number
-  readonly stop?: number
-  readonly print?: string
-}
+type ProcessConfig = Parameters<typeof processFault.create>[0]
 
 async function fail(
   ctx: FaultContext,

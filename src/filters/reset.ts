@@ -1,6 +1,6 @@
 import { durationText } from '../base/units.ts'
 import { after, afterProblems } from './lib/after-parameter.ts'
-import { canHaveOffset, fromOffset, type ResponseOffset } from './lib/response-offset.ts'
+import { canHaveOffset, fromOffset } from './lib/response-offset.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'
 import { CutResponse } from './lib/cut-response.ts'
 import { CONTINUE, defineFault } from './fault.ts'
@@ -95,11 +95,7 @@ function closing(ctx: FaultContext, ms: number): Verdict {
   return CONTINUE
 }
 
-interface ResetConfig {
-  readonly after?: ResponseOffset
-  readonly how: 'rst' | 'fin'
-  readonly refuse?: number
-}
+type ResetConfig = Parameters<typeof reset.create>[0]
 
 function cutting(
   ctx: FaultContext,

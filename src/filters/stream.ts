@@ -4,8 +4,9 @@ import { eventChoice } from './lib/stream/event-choice.ts'
 import { defineFault } from './fault.ts'
 import type { Fault, FaultContext, Frames } from './fault.ts'
 import { streamOutlook } from './lib/stream/stream-outlook.ts'
+import { changingLast } from './lib/json/json-part.ts'
 import type { WrongId } from './lib/json/message-id.ts'
-import { close, drop, duplicate, wrongResponseId } from './lib/stream/stream-damage.ts'
+import { close, drop, duplicate, withWrongId } from './lib/stream/stream-damage.ts'
 import { overtaken, reorder } from './lib/stream/stream-reorder.ts'
 import { split } from './lib/stream/stream-split.ts'
 import * as Type from 'typebox'
@@ -91,6 +92,13 @@ export const stream = defineFault({
       const how = { events: config.split, pieces, pause }
       return { onOutput: (ctx, output) => split(how, ctx, output) }
     }
+    const { wrongId } = config
+    if (wrongId !== undefined) {
+      return {
+        changes: true,
+        ...changingLast((ctx, frame) => withWrongId(wrongId, ctx, frame)),
+      }
+    }
     const closed = new WeakSet<Call>()
     const { reorder: late } = config
     const isMeant = late !== undefined && (typeof late !== 'number' || late === 1)
@@ -116,6 +124,5 @@ function damage(
   if (config.drop !== undefined) return drop(config.drop, ctx, frames)
   if (config.duplicate !== undefined) return duplicate(config.duplicate, ctx, frames)
   if (config.reorder !== undefined) return reorder(config.reorder, ctx, frames)
-  if (config.wrongId !== undefined) return wrongResponseId(config.wrongId, ctx, frames)
   return close(config.close ?? 'last', ctx, closed, frames)
 }

@@ -189,7 +189,7 @@ export class InFlightRequests {
   /** Records that the client of a session came back for responses. */
   resumed(session: string): void {
     const now = this.#parts.now()
-    for (const entry of this.calls.ofSession(session)) {
+    for (const entry of this.calls.inSessions.ofSession(session)) {
       if (!entry.exchangeOpen) entry.resumedAt = now
     }
   }
@@ -198,7 +198,7 @@ export class InFlightRequests {
   sweep(): void {
     const now = this.#parts.now()
     this.redirects.expire(now)
-    for (const entry of this.calls.expire(now)) {
+    for (const entry of this.calls.inSessions.expire(now)) {
       // While the client waits, it may still cancel the call.
       const waits = entry.exchangeOpen || entry.resumedBy.some(({ isOver }) => !isOver)
       if (waits) this.calls.keep(entry, now)

@@ -7,14 +7,15 @@ import { SendBarrier } from './send-barrier.ts'
 
 /** Finds the open calls of a port: by session and id or, without a session, by caller and id. */
 export class OpenCalls {
-  readonly #inSessions: InFlightCalls<CallEntry>
+  /** The calls of sessions; those that leave this table stay open. */
+  readonly inSessions: InFlightCalls<CallEntry>
   readonly #sessionless = new SessionlessCalls()
   /** The number of open calls, with those that the table does not hold. */
   size = 0
 
   /** `onEvict` gets calls that left the table without an end; `full` is true for lack of room. */
   constructor(limits: InFlightLimits, onEvict: (entry: CallEntry, full: boolean) => void) {
-    this.#inSessions = new InFlightCalls(limits, onEvict)
+    this.inSessions = new InFlightCalls(limits, onEvict)
   }
 
   add(entry: CallEntry): void {
@@ -25,18 +26,18 @@ export class OpenCalls {
   /** Holds a call, or holds it longer, for a response on another connection. */
   keep(entry: CallEntry, now: number): void {
     if (entry.session === '') this.#sessionless.add(entry)
-    else this.#inSessions.add(entry.session, entry.call.id, entry, now)
+    else this.inSessions.add(entry.session, entry.call.id, entry, now)
   }
 
   remove(entry: CallEntry): void {
     this.size--
     if (entry.session === '') this.#sessionless.remove(entry)
-    else this.#inSessions.take(entry.session, entry.call.id, entry)
+    else this.inSessions.take(entry.session, entry.call.id, entry)
   }
 
   /** Finds the call to which a message on a session's stream responds. */
   find(session: string, id: JsonRpcId): CallEntry | undefined {
-    return session === '' ? undefined : this.#inSessions.peek(session, id)
+    return session === '' ? undefined : this.inSessions.peek(session, id)
   }
 
   /** Finds the call that a message of its client names. */
@@ -47,20 +48,6 @@ export class OpenCalls {
   /** Returns the barrier of the calls without a session with an id from a caller, if any is held. */
   barrierFor(id: JsonRpcId, caller: Caller): SendBarrier | undefined {
     return this.#sessionless.barrierFor(id, caller)
-  }
-
-  ofSession(session: string): Iterable<CallEntry> {
-    return this.#inSessions.ofSession(session)
-  }
-
-  /** Removes and returns the calls of a session from the table; they stay open. */
-  dropSession(session: string): readonly CallEntry[] {
-    return this.#inSessions.dropSession(session)
-  }
-
-  /** Removes and returns calls that were held for too long; they stay open. */
-  expire(now: number): readonly CallEntry[] {
-    return this.#inSessions.expire(now)
   }
 }
 

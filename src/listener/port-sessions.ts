@@ -61,7 +61,8 @@ export class PortSessions {
     let resume: () => void = () => undefined
     this.#agents?.sessionLeft(session)
     const until = new Promise<void>((resolve) => (resume = resolve))
-    for (const { faults } of this.inFlight.calls.ofSession(session)) faults?.request.suspend(until)
+    for (const { faults } of this.inFlight.calls.inSessions.ofSession(session))
+      faults?.request.suspend(until)
     return (status) => {
       const hasEnded = (status >= 200 && status < 300) || status === 404
       if (hasEnded) this.end(session, 'abandoned', 'real')
@@ -72,7 +73,7 @@ export class PortSessions {
   /** Ends a session. Calls that the upstream got stay open while their exchange is open. */
   end(session: string, outcome: Outcome, origin: Origin): void {
     this.known.forget(session)
-    for (const entry of this.inFlight.calls.dropSession(session)) {
+    for (const entry of this.inFlight.calls.inSessions.dropSession(session)) {
       if (!entry.exchangeOpen || entry.faults?.request.holds === true) {
         this.inFlight.abandon(entry, outcome, origin)
       } else entry.fallback = outcome

@@ -88,7 +88,7 @@ export function createStack(
       endpoints: sessions.endpoints,
       tasks: inFlight.tasks,
       push,
-      openIn: (session) => [...inFlight.calls.ofSession(session)],
+      openIn: (session) => [...inFlight.calls.inSessions.ofSession(session)],
       memory,
       closing,
       outbound,

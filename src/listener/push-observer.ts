@@ -47,7 +47,7 @@ export class PushObserver implements Observer, PushPosition {
     this.#session = headerValue(head.headers, 'mcp-session-id') ?? ''
     this.#resumes = headerValue(head.headers, 'last-event-id') !== undefined
     if (!this.#resumes) return
-    for (const entry of parts.inFlight.calls.ofSession(this.#session))
+    for (const entry of parts.inFlight.calls.inSessions.ofSession(this.#session))
       if (!entry.exchangeOpen) resume(entry, account)
   }
 

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import type { Call } from '../mcp/call.ts'
 import type { ResponseHead } from '../http/headers.ts'
 import { asJson, errorReply } from '../mcp/reply.ts'
@@ -39,7 +40,7 @@ export function rejectionResponse(
   const bytes = rejectionBody(rejection, calls, batch)
   const head: ResponseHead = {
     status: rejection.status,
-    reason: REASONS[rejection.status] ?? '',
+    reason: STATUS_CODES[rejection.status] ?? '',
     headers: [
       'Content-Type',
       'application/json',
@@ -70,18 +71,6 @@ export function rejectionBody(
     errorReply({ id, code: SQUALL_ERROR, message, data }),
   )
   return asJson(batch ? replies : replies[0]!).bytes
-}
-
-const REASONS: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  405: 'Method Not Allowed',
-  408: 'Request Timeout',
-  431: 'Request Header Fields Too Large',
-  500: 'Internal Server Error',
-  501: 'Not Implemented',
-  502: 'Bad Gateway',
-  503: 'Service Unavailable',
-  505: 'HTTP Version Not Supported',
 }
 
 const UNREACHABLE: Omit<Rejection, 'message'> = { reason: 'upstream_unreachable', status: 502 }

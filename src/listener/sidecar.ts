@@ -1,7 +1,5 @@
 import { afterReads } from '../base/after-reads.ts'
-import type { Arming } from '../rules/guard/arming.ts'
 import type { UpstreamState } from '../rules/guard/rollback-on.ts'
-import type { AgentWatch } from '../agents/agent-watch.ts'
 import { OutboundCounts } from '../telemetry/outbound-counts.ts'
 import { bind, type BoundAddress } from './front/bind.ts'
 import { defaultMemoryBudget, MemoryBudget } from './memory-budget.ts'
@@ -40,16 +38,15 @@ export interface SidecarParts extends Omit<PortContext, 'rareLog' | 'memory' | '
 
 /** Runs all listeners of the process. */
 export class Sidecar {
+  /** The port for standard streams; undefined without one, and before `listen`. */
+  stdio: StdioPort | undefined
   readonly memory: MemoryBudget
   readonly markers: TrustedMarkers
   readonly #options: SidecarOptions
   readonly #context: PortContext
-  #stdio: StdioPort | undefined
   readonly #attached: StdioPort[] = []
   #outbound: readonly OutboundListener[] = []
   readonly #outboundCounts: OutboundCounts
-  readonly #arming: Arming | undefined
-  readonly #agents: AgentWatch | undefined
   readonly #ports: readonly Port[]
   /** Reads captured connections as HTTP; these ports have no listener of their own. */
   readonly #captured = new Map<Target, Port>()
@@ -65,12 +62,10 @@ export class Sidecar {
     options: SidecarOptions,
     { outboundCounts = new OutboundCounts(), ...parts }: SidecarParts,
   ) {
-    const { logger, faults } = parts
+    const { logger } = parts
     this.#outboundCounts = outboundCounts
-    this.#agents = parts.agents
     this.#options = options
     const memory = (this.memory = new MemoryBudget(options.maxMemory ?? defaultMemoryBudget()))
-    this.#arming = faults?.rules.arming
     const { files, own, outbound } = tlsOf(options, logger, (material) => {
       for (const port of this.#ports) if (!port.isOutbound) port.secure(material)
     })
@@ -99,11 +94,6 @@ export class Sidecar {
     return this.#ports.filter(({ isOutbound }) => !isOutbound)
   }
 
-  /** The port for standard streams; undefined without one, and before `listen`. */
-  get stdio(): StdioPort | undefined {
-    return this.#stdio
-  }
-
   /** Binds every listener and returns the bound addresses. */
   async listen(): Promise<BoundAddress[]> {
     const bound: BoundAddress[] = []
@@ -119,13 +109,13 @@ export class Sidecar {
     const { stdio } = this.#options
     if (stdio !== undefined) {
       const { stdin: input, stdout: output, stderr: errors } = process
-      this.#stdio = await this.attach(stdio, { input, output, errors })
+      this.stdio = await this.attach(stdio, { input, output, errors })
     }
     for (const files of this.#files) await files.watch()
     // Bytes that arrived while the process stood still are read before a client counts as slow.
     this.#sweeper = setInterval(() => afterReads(() => this.sweep()), SWEEP_INTERVAL)
     this.#sweeper.unref()
-    const agents = this.#agents
+    const { agents } = this.#context
     if (agents !== undefined) {
       this.#judge = setInterval(() => agents.sweep(performance.now()), VERDICT_INTERVAL).unref()
     }
@@ -203,7 +193,7 @@ export class Sidecar {
 
   /** Disarms all rules because the pod terminates; traffic is served until the drain. */
   podEnds(): void {
-    this.#arming?.disarm('draining', 'the pod is terminating')
+    this.#context.faults?.rules.arming.disarm('draining', 'the pod is terminating')
   }
 
   /** Drops stale table entries and updates the gauges of table sizes. */
@@ -212,7 +202,7 @@ export class Sidecar {
     for (const port of this.#ports) port.sweep(performance.now())
     for (const port of this.#attached) port.sweep()
     for (const listener of this.#outbound) listener.sweep(performance.now())
-    this.#agents?.sweep(performance.now())
+    this.#context.agents?.sweep(performance.now())
     this.#context.faults?.falseValues.sweep()
   }
 
@@ -241,7 +231,7 @@ export class Sidecar {
   async #drain(): Promise<void> {
     this.#state = 'draining'
     // Held requests and responses must not delay the drain.
-    this.#arming?.disarm('draining', 'the sidecar is draining')
+    this.#context.faults?.rules.arming.disarm('draining', 'the sidecar is draining')
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, this.#options.drainTimeout)

@@ -1,3 +1,16 @@
+import type { Connector } from './connector.ts'
+
+/** Configures the connections of one upstream. */
+export interface ConnectionOptions {
+  readonly connector: Connector
+  /** Retires an idle connection after this, or 2 s before the announced timeout of the upstream. */
+  readonly idle: number
+  readonly maxResponseHead: number
+}
+
+/** Retires connections this much before the upstream closes them, so that no request is lost. */
+export const RETIRE_BEFORE_APP = 2_000
+
 /** Reports a connection's state to its pool. */
 export interface ConnectionEvents<C> {
   connected(): void
@@ -36,11 +49,12 @@ const LONG_IDLE = 1_000
  * towards the upstream's own timeout.
  */
 export class ConnectionPool<C extends PooledConnection> {
+  /** Connections that are open right now. */
+  connected = 0
   readonly #options: ConnectionPoolOptions<C>
   readonly #idle: C[] = []
   readonly #connections = new Set<C>()
   readonly #events: ConnectionEvents<C>
-  #connected = 0
 
   constructor(options: ConnectionPoolOptions<C>) {
     this.#options = options
@@ -53,11 +67,6 @@ export class ConnectionPool<C extends PooledConnection> {
         if (!ended.busy) this.#retire(ended)
       },
     }
-  }
-
-  /** Connections that are open right now. */
-  get connected(): number {
-    return this.#connected
   }
 
   /** Connections that are open, or being opened. */
@@ -153,7 +162,7 @@ export class ConnectionPool<C extends PooledConnection> {
   }
 
   #count(delta: number): void {
-    this.#connected += delta
+    this.connected += delta
     this.#options.onConnections(delta)
   }
 

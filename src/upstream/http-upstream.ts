@@ -1,7 +1,7 @@
 import type { Upstream } from '../http/transfer.ts'
 import type { UpstreamAddress } from './address.ts'
-import { UndiciConnection, type ConnectionOptions } from './undici-connection.ts'
-import { ConnectionPool } from './connection-pool.ts'
+import { UndiciConnection } from './undici-connection.ts'
+import { ConnectionPool, type ConnectionOptions } from './connection-pool.ts'
 import { FastConnection } from './fast/fast-connection.ts'
 import { FastUpstream } from './fast/fast-upstream.ts'
 import { undiciClient } from './undici-module.ts'
@@ -33,20 +33,15 @@ export class UpstreamConnections {
 
   constructor(options: UpstreamConnectionsOptions) {
     this.#options = options
-    const { maxConnections, onConnections, now, address, reuse } = options
-    const mayOpen =
-      (other: () => ConnectionPool<UndiciConnection> | ConnectionPool<FastConnection>) => () =>
-        this.#connections < maxConnections || other().closeIdle()
-    const common = { onConnections, now, reuse }
+    const { onConnections, now, address, reuse } = options
+    const common = { onConnections, now, reuse, mayOpen: () => this.hasCapacity }
     this.#standard = new ConnectionPool<UndiciConnection>({
       ...common,
       open: (events) => new UndiciConnection(options, events),
-      mayOpen: mayOpen(() => this.#fast),
     })
     this.#fast = new ConnectionPool<FastConnection>({
       ...common,
       open: (events) => new FastConnection(options, events),
-      mayOpen: mayOpen(() => this.#standard),
     })
     const standard = new UndiciUpstream(this.#standard, options)
     const isFast = options.fast && !(address.kind === 'tcp' && address.tls)
@@ -55,22 +50,16 @@ export class UpstreamConnections {
     this.upstream = isFast ? new FastUpstream(this.#fast, standard) : standard
   }
 
-  /**
-   * Returns true when a connection may be opened elsewhere; closes an idle connection to make room.
-   */
+  /** Returns true when a connection may be opened; closes an idle connection to make room. */
   get hasCapacity(): boolean {
-    const { maxConnections } = this.#options
-    if (this.#connections < maxConnections) return true
+    // Tunnels count towards the bound, too.
+    const open = this.#standard.size + this.#fast.size + this.#options.others()
+    if (open < this.#options.maxConnections) return true
     return this.#fast.closeIdle() || this.#standard.closeIdle()
   }
 
   get connected(): number {
     return this.#standard.connected + this.#fast.connected
-  }
-
-  /** Connections that count towards the bound. */
-  get #connections(): number {
-    return this.#standard.size + this.#fast.size + this.#options.others()
   }
 
   /** Ends connections whose idle time has ended. Called once a second. */

@@ -1,33 +1,21 @@
 import type { Socket } from 'node:net'
 import type { Client, Dispatcher } from 'undici'
 import { afterReads } from '../base/after-reads.ts'
-import type { Connector } from './connector.ts'
 import { paceReads } from './paced-reads.ts'
 import { RequestHeadWriter } from './request-head-writer.ts'
-import type { ConnectionEvents, PooledConnection } from './connection-pool.ts'
+import {
+  type ConnectionEvents,
+  type ConnectionOptions,
+  type PooledConnection,
+  RETIRE_BEFORE_APP,
+} from './connection-pool.ts'
 import { SocketGuard } from './socket-guard.ts'
 import { StatusLine } from './status-line.ts'
 import { undiciClient } from './undici-module.ts'
 import { wasReset } from './was-reset.ts'
 
-/** Configures the connections of one upstream. */
-export interface ConnectionOptions {
-  readonly connector: Connector
-  /**
-   * An idle connection is retired after this, or 2 s before the upstream says it would close it.
-   */
-  readonly idle: number
-  readonly maxResponseHead: number
-}
-
 /** The end of a connection as the socket reported it; `broken` is an error on this side. */
 export type SocketState = 'open' | 'reset' | 'closed' | 'broken'
-
-/**
- * The upstream closes at its own time; retiring ours this much earlier keeps requests off dying
- * connections.
- */
-const RETIRE_BEFORE_APP = 2_000
 
 /**
  * One connection to the upstream, used by one exchange at a time. undici's own pool looks through

@@ -14,20 +14,25 @@ import type {
 } from '../http/transfer.ts'
 import type { Connector } from './connector.ts'
 import { failureOf } from './failure.ts'
-import { UndiciConnection, type ConnectionOptions } from './undici-connection.ts'
+import { UndiciConnection } from './undici-connection.ts'
 import type { SocketOwner } from './socket-guard.ts'
-import type { ConnectionEvents, ConnectionPool } from './connection-pool.ts'
+import type { ConnectionEvents, ConnectionOptions, ConnectionPool } from './connection-pool.ts'
 import { headerLines, usualReason } from './response-head.ts'
 
-const OVERLOAD: Failure = { kind: 'overload', message: 'all upstream connections are in use' }
+/** Fails a request for which no connection may be opened. */
+export const OVERLOAD: Failure = {
+  kind: 'overload',
+  message: 'all upstream connections are in use',
+}
 /**
  * Bodies up to this size are written together with their head, which is cheaper than two corked
  * writes.
  */
-const ONE_WRITE = 16 * 1024
+export const ONE_WRITE = 16 * 1024
 /** The interim responses to one request, beyond which the response is a protocol failure. */
 const MOST_INTERIM = 64
-const IDLE_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
+/** Controls a request that has failed. */
+export const IDLE_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
 
 /** Sends exchanges to the upstream through undici, one connection each. */
 export class UndiciUpstream implements Upstream {
@@ -123,15 +128,15 @@ function dispatchOptions(
 
 /** Passes undici's callbacks for one request to its sink. */
 class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandler {
+  done = false
   readonly #pool: ConnectionPool<UndiciConnection>
   readonly #connection: UndiciConnection
   #sink: ResponseSink
-  /** True when another parser has delivered the head and a part of the body. */
+  /** True when another parser has delivered the head, which comes again, and a part of the body. */
   readonly #begun: boolean
   /** True when the body may arrive after the head. */
   isStream = false
   #resume: (() => void) | undefined
-  #done = false
   /** True when the sink has the whole response, but undici does not. */
   #ended = false
   #paused = false
@@ -150,30 +155,26 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
     connection.guard.owner = this
   }
 
-  get done(): boolean {
-    return this.#done
-  }
-
   resume(): void {
-    if (this.#done) return
+    if (this.done) return
     this.#paused = false
     this.#resume?.()
     if (!this.#paused) this.#connection.guard.resume()
   }
 
   abort(): void {
-    if (this.#done) return
-    this.#done = true
+    if (this.done) return
+    this.done = true
     this.#pool.discard(this.#connection)
   }
 
   onConnect(): void {
     // `abort` destroys the connection itself, because undici's abort needs an open connection.
-    if (this.isStream) setImmediate(() => this.#done || this.#connection.head.flush())
+    if (this.isStream) setImmediate(() => this.done || this.#connection.head.flush())
   }
 
   onHeaders(status: number, lines: Buffer[], resume: () => void, reason: string): boolean {
-    if (this.#done) return true
+    if (this.done) return true
     if (this.#connection.statusLine.foreign) {
       this.#reject('unsupported HTTP version; expected HTTP/1.0 or HTTP/1.1')
       return true
@@ -193,11 +194,13 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
       headers: renameSquallHeaders(headerLines(lines)),
     }
     this.#resume = resume
-    this.#sink.head(head)
-    if (!this.#begun) this.#sink = renameMarkers(head, this.#sink)
+    if (!this.#begun) {
+      this.#sink.head(head)
+      this.#sink = renameMarkers(head, this.#sink)
+    }
     // No body follows. A 304 may declare the length of the omitted body, and undici would report
     // the missing bytes as a broken response.
-    if ((status === 204 || status === 304) && !this.#done) {
+    if ((status === 204 || status === 304) && !this.done) {
       this.#ended = true
       this.#sink.end([])
     }
@@ -206,7 +209,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
 
   onData(chunk: Buffer): boolean {
     // After a pause undici may deliver an empty chunk; pausing for that would never end.
-    if (this.#done || chunk.length === 0 || this.#sink.data(chunk)) return true
+    if (this.done || chunk.length === 0 || this.#sink.data(chunk)) return true
     this.#paused = true
     this.#connection.guard.pause()
     return false
@@ -217,8 +220,8 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
   }
 
   onComplete(trailers: string[] | Buffer[] | null): void {
-    if (this.#done) return
-    this.#done = true
+    if (this.done) return
+    this.done = true
     const connection = this.#connection
     if (this.#ended) {
       this.#pool.release(connection)
@@ -236,14 +239,14 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
 
   /** Ends an exchange whose response cannot be used. */
   #reject(message: string): void {
-    this.#done = true
+    this.done = true
     this.#pool.discard(this.#connection)
     this.#sink.fail({ kind: 'protocol', message })
   }
 
   onError(error: Error): void {
-    if (this.#done) return
-    this.#done = true
+    if (this.done) return
+    this.done = true
     const failure = failureOf(error, this.#connection.state, this.#connection.error)
     this.#pool.discard(this.#connection)
     if (this.#ended) return

@@ -67,7 +67,7 @@ it('adds, lists and removes faults of a sidecar that has no rules file', async (
 
 it('adds the headers of --header to those of --rule', async () => {
   const rule =
-    '{ match: { headers: { x-team: b, x-user: "1" } }, faults: [abort: { status: 418 }] }'
+    '{ match: { headers: { x-team: b, X-User: "1" } }, faults: [abort: { status: 418 }] }'
   const added = await fault(
     'add',
     '--rule',

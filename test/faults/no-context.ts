@@ -20,7 +20,6 @@ export const NO_CONTEXT: ExchangeContext = {
     control: {
       expireSession: () => undefined,
       hasSessionEnded: () => false,
-      outputSchemaOf: () => undefined,
       hostFor: () => ({
         refuseConnections: () => undefined,
         server: undefined,

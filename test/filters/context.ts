@@ -22,7 +22,6 @@ export class Context implements FaultContext {
   readonly client: FaultContext['client']
   readonly requestBytes: number
   readonly response: FaultContext['response']
-  readonly marked = true
   readonly group = this
   readonly sleeps: number[] = []
   /** The effects of the fault beyond its call. */

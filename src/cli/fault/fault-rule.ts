@@ -1,4 +1,4 @@
-import { isRecord } from '../../base/values.ts'
+import { fieldsOf, isRecord } from '../../base/values.ts'
 import { readYaml } from '../../rules/file/yaml-document.ts'
 import type { FlagInput } from '../../base/flags/flag.ts'
 import { invalidValue, missing } from '../../base/flags/usage-error.ts'
@@ -24,7 +24,7 @@ export function faultRule(flags: FaultFlags): object {
     ...(tool.length > 0 && { tool }),
     ...(method.length > 0 && { method }),
     ...(Object.keys(header).length > 0 && {
-      headers: { ...(isRecord(match['headers']) && match['headers']), ...header },
+      headers: { ...othersThan(header, match['headers']), ...header },
     }),
   }
   const isNarrowed = Object.keys(only).length > 0
@@ -37,6 +37,13 @@ export function faultRule(flags: FaultFlags): object {
     ...(name !== undefined && { name }),
     faults,
   }
+}
+
+/** Returns the header conditions of a rule without those that these replace, in any case. */
+function othersThan(header: Readonly<Record<string, unknown>>, written: unknown): object {
+  const names = new Set(Object.keys(header).map((name) => name.toLowerCase()))
+  const entries = Object.entries(fieldsOf(written))
+  return Object.fromEntries(entries.filter(([name]) => !names.has(name.toLowerCase())))
 }
 
 function shortFaults({ delay, abort, toolError, rpcError, fault }: FaultFlags): readonly unknown[] {

@@ -1,6 +1,9 @@
+import type { Static } from 'typebox'
 import { editEntries, setMember, type TextEdit } from '../../base/json/json-edit.ts'
 import { valueOf, type JsonNode } from '../../base/json/json-node.ts'
+import { mapOf, section } from './config-schema.ts'
 import { namePicker, type Names } from './names.ts'
+import * as Type from 'typebox'
 
 /** Where the responses to the methods that list have their list. */
 const LISTS: ReadonlyMap<string, string> = new Map([
@@ -16,32 +19,36 @@ export function listKey(method: string | undefined): string | undefined {
 }
 
 /** An entry that the upstream does not have. */
-export interface Ghost {
-  readonly name: string
-  readonly description?: string
-  readonly inputSchema: unknown
-  readonly uri?: string
-}
+export const ghost = section({
+  name: Type.String({ minLength: 1, maxLength: 256, description: 'Sets the name of the entry.' }),
+  description: Type.Optional(
+    Type.String({ maxLength: 4096, description: 'Sets the description of the entry.' }),
+  ),
+  inputSchema: mapOf(Type.Unknown(), {
+    default: { type: 'object' },
+    description: 'Sets the input schema, if the entry is a tool.',
+  }),
+  uri: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 2048,
+      description: 'Sets the URI or URI template, if the entry is a resource.',
+    }),
+  ),
+})
 
-export interface ListChanges {
+type Ghost = Static<typeof ghost>
+
+/** Makes the edits of a list, and says what they come to. Hidden entries are not duplicated. */
+export function listEditor(changes: {
   readonly hide?: Names
   readonly duplicate?: Names
   readonly add?: readonly Ghost[]
-}
-
-/** Makes the edits of a list, and says what they come to. */
-export type ListEditor = (
-  text: string,
-  result: JsonNode,
-  key: string,
-  isFirstPage: boolean,
-) => { readonly edits: readonly TextEdit[]; readonly effects: readonly string[] }
-
-/** Hides, duplicates and adds entries. Hidden entries are not duplicated. */
-export function listEditor({ hide, duplicate, add = [] }: ListChanges): ListEditor {
+}) {
+  const { hide, duplicate, add = [] } = changes
   const isHidden = namePicker(hide ?? [])
   const isDoubled = namePicker(duplicate ?? [])
-  return (text, result, key, isFirstPage) => {
+  return (text: string, result: JsonNode, key: string, isFirstPage: boolean) => {
     const list = valueOf(result, key)
     if (list?.kind !== 'array') return { edits: [], effects: [] }
     let hidden = 0
@@ -51,7 +58,7 @@ export function listEditor({ hide, duplicate, add = [] }: ListChanges): ListEdit
     for (const each of gone) if (each) hidden++
     for (const each of twice) if (each) doubled++
     // Once in all pages: added entries are not duplicates.
-    const ghosts = isFirstPage ? add.map((ghost) => ghostText(ghost, key)) : []
+    const ghosts = isFirstPage ? add.map((each) => ghostText(each, key)) : []
     const edits = editEntries(list, {
       removes: (index) => gone[index]!,
       follows: (index) => {

@@ -2,6 +2,7 @@ import { eventMessages, isResponse } from '../../mcp/event-message.ts'
 import { headerValue, mediaType, type ResponseHead } from '../../http/headers.ts'
 import { parseSseFields } from '../../mcp/sse-fields.ts'
 import { asBuffer } from '../../base/bytes.ts'
+import { rejoined, startOf } from './body-start.ts'
 import { fromOffset, isEventStream, type ResponseOffset } from './response-offset.ts'
 import { CutResponse } from './cut-response.ts'
 import type { FaultContext, Output } from '../fault.ts'
@@ -66,22 +67,12 @@ async function cutHeld(
   offset: CutOffset,
   framing: CutFraming,
 ): Promise<Output> {
-  const source = body[Symbol.asyncIterator]()
-  const held: Uint8Array[] = []
+  const rest = body[Symbol.asyncIterator]()
   // One byte more than is to stay shows that there is more; a share needs all of it.
-  const enough = Math.min(offset.bytes ?? MAX_HELD, MAX_HELD)
-  let size = 0
-  let over = false
-  while (!over && size <= enough) {
-    const step = await source.next()
-    if (step.done === true) over = true
-    else {
-      held.push(step.value)
-      size += step.value.length
-    }
-  }
-  const all = { head, body: rejoined(held, source) }
-  const stay = over || size > (offset.bytes ?? Infinity) ? wanted(offset, size) : size
+  const enough = 1 + Math.min(offset.bytes ?? MAX_HELD, MAX_HELD)
+  const { chunks, size, ended } = await startOf(rest, enough)
+  const all = { head, body: rejoined(chunks, rest) }
+  const stay = ended || size > (offset.bytes ?? Infinity) ? wanted(offset, size) : size
   return cutDeclared(ctx, all, stay, size, framing)
 }
 
@@ -143,20 +134,6 @@ function wanted({ bytes, percent }: CutOffset, length: number): number {
 function hasResponse(event: Uint8Array | undefined): boolean {
   if (event === undefined) return false
   return eventMessages(parseSseFields(asBuffer(event), true)).messages.some(isResponse)
-}
-
-async function* rejoined(
-  held: readonly Uint8Array[],
-  source: AsyncIterator<Uint8Array>,
-): AsyncGenerator<Uint8Array, void> {
-  try {
-    yield* held
-    for (let step = await source.next(); step.done !== true; step = await source.next()) {
-      yield step.value
-    }
-  } finally {
-    await source.return?.()
-  }
 }
 
 function declaredLength({ headers }: ResponseHead): number | undefined {

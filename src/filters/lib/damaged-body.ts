@@ -1,5 +1,6 @@
 import { headersForChangedBody } from '../../http/changed-body-headers.ts'
 import { headerValue, linesWithout, type HeaderLines } from '../../http/headers.ts'
+import { rejoined, startOf } from './body-start.ts'
 import { DAMAGE, type DamageMode } from './damage.ts'
 import type { FaultContext, Output } from '../fault.ts'
 
@@ -17,11 +18,12 @@ export async function damagedBody(
   type: string | undefined,
 ): Promise<Output> {
   const rest = body[Symbol.asyncIterator]()
-  const { bytes, ended } = await beginning(rest, MAX_DAMAGED)
+  const { chunks, ended } = await startOf(rest, MAX_DAMAGED)
+  const bytes = Buffer.concat(chunks)
   const text = canDamage(mode, bytes, head.headers)
     ? DAMAGE[mode](bytes.toString('latin1'), ctx.random)
     : undefined
-  if (text === undefined) return { head, body: followed(bytes, rest) }
+  if (text === undefined) return { head, body: rejoined([bytes], rest) }
   ctx.injected()
   const out = Buffer.from(text, 'latin1')
   const goesOn = !ended && (mode === 'bitflip' || mode === 'invalid-utf8')
@@ -30,7 +32,7 @@ export async function damagedBody(
   const headers = mode === 'bitflip' ? head.headers : headersForChangedBody(head.headers, length)
   return {
     head: { ...head, headers: type === undefined ? headers : withType(headers, type) },
-    body: goesOn ? followed(out, rest) : followed(out),
+    body: rejoined([out], goesOn ? rest : undefined),
   }
 }
 
@@ -51,29 +53,4 @@ function canDamage(mode: DamageMode, bytes: Uint8Array, headers: HeaderLines): b
 function grown(headers: HeaderLines, by: number): number | undefined {
   const declared = headerValue(headers, 'content-length')
   return declared === undefined ? undefined : Number(declared) + by
-}
-
-/** Reads the first bytes of a body, at least `atLeast` of a longer one. */
-async function beginning(
-  body: AsyncIterator<Uint8Array>,
-  atLeast: number,
-): Promise<{ readonly bytes: Buffer; readonly ended: boolean }> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  while (size < atLeast) {
-    const step = await body.next()
-    if (step.done === true) return { bytes: Buffer.concat(chunks), ended: true }
-    chunks.push(step.value)
-    size += step.value.length
-  }
-  return { bytes: Buffer.concat(chunks), ended: false }
-}
-
-async function* followed(
-  first: Uint8Array,
-  rest?: AsyncIterator<Uint8Array>,
-): AsyncGenerator<Uint8Array, void> {
-  yield first
-  if (rest === undefined) return
-  for (let step = await rest.next(); step.done !== true; step = await rest.next()) yield step.value
 }

@@ -1,20 +1,11 @@
-import type { CacheBudget } from '../../base/byte-budget.ts'
 import { KeptTexts, MAX_ONE } from './kept-texts.ts'
 
-/** The first text of each key, for ever or for an age. */
+/** The first text of each key; replaces those that have reached the age. */
 export class FirstTexts extends KeptTexts {
-  readonly #age: number
-
-  /** Replaces texts older than `age` milliseconds. */
-  constructor(age: number, cacheBudget?: CacheBudget) {
-    super(cacheBudget)
-    this.#age = age
-  }
-
   /** The first text of a key; undefined when this one is it. */
   firstOr(key: string, text: string, now: number): string | undefined {
     const first = this.of(key)?.[0]
-    if (first !== undefined && now - first.at < this.#age) return first.text
+    if (first !== undefined && now - first.at < this.age) return first.text
     if (key.length + text.length <= MAX_ONE) this.put(key, [{ text, at: now }])
     return undefined
   }

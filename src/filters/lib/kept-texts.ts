@@ -13,14 +13,17 @@ export interface KeptText {
   readonly at: number
 }
 
-/** Texts by key. Bounded: drops those first that were not added to for longest. */
+/** Texts by key, and their age. Bounded: drops those first that were not added to for longest. */
 export class KeptTexts implements EvictableCache {
+  /** In milliseconds. */
+  protected readonly age: number
   readonly #cacheBudget: CacheBudget
   readonly #byKey = new Map<string, readonly KeptText[]>()
   #total = 0
   #isClosed = false
 
-  constructor(cacheBudget: CacheBudget = UNLIMITED_CACHES) {
+  constructor(age: number, cacheBudget: CacheBudget = UNLIMITED_CACHES) {
+    this.age = age
     this.#cacheBudget = cacheBudget
   }
 

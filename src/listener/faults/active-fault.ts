@@ -7,7 +7,7 @@ import {
   type FaultHost,
 } from '../../filters/fault.ts'
 import { clearTask } from '../../agents/task.ts'
-import { isOther, type Call, type ClientInfo } from '../../mcp/call.ts'
+import { isOther, toolOf, type Call, type ClientInfo } from '../../mcp/call.ts'
 import type { MatchedRule } from '../../rules/select/matched-rule.ts'
 import { type CallProgress, addMarker } from './call-state.ts'
 import { interruptibleWait, FaultStopped } from './chain/stop.ts'
@@ -28,6 +28,11 @@ import { type ResponseHead, headerValue, headerValues } from '../../http/headers
  */
 class CallView {
   readonly owner: CallProgress
+  readonly call: Call | undefined
+  readonly session: string | undefined
+  readonly client: ClientInfo | undefined
+  readonly requestBytes: number
+  readonly group: object
   /**
    * Aborted when the rule is withdrawn. Read once: a rule that becomes active again gets another
    * signal.
@@ -37,22 +42,16 @@ class CallView {
   protected readonly matched: MatchedRule
 
   constructor(matched: MatchedRule, owner: CallProgress) {
+    const { facts, exchange, group = owner } = owner.context
     this.owner = owner
+    this.call = owner.call
+    this.session = facts.session
+    this.client = facts.client
+    this.requestBytes = exchange.requestBytes
+    this.group = group
     this.matched = matched
     this.withdrawn = matched.state.faults.retired
     this.marked = matched.rule.marker
-  }
-
-  get call(): Call | undefined {
-    return this.owner.call
-  }
-
-  get session(): string | undefined {
-    return this.owner.context.facts.session
-  }
-
-  get client(): ClientInfo | undefined {
-    return this.owner.context.facts.client
   }
 
   get caller(): string | undefined {
@@ -62,14 +61,6 @@ class CallView {
 
   get response(): ResponseHead | undefined {
     return this.owner.response
-  }
-
-  get requestBytes(): number {
-    return this.owner.context.exchange.requestBytes
-  }
-
-  get group(): object {
-    return this.owner.context.group ?? this.owner
   }
 
   header(name: string): string | undefined {
@@ -83,6 +74,9 @@ class CallView {
 
 /** Offers one fault what it needs beside its call: memory, time, chance and the listener. */
 class ActiveContext extends CallView {
+  readonly now: () => number
+  readonly cacheBudget: CacheBudget
+  readonly nextLoop = nextLoop
   protected readonly ref: FaultRef
   readonly #index: number
   #random: (() => number) | undefined
@@ -91,6 +85,9 @@ class ActiveContext extends CallView {
   constructor(matched: MatchedRule, index: number, owner: CallProgress) {
     super(matched, owner)
     const { name, uses } = matched.rule
+    const { now, memory } = owner.context.parts
+    this.now = now
+    this.cacheBudget = memory.cacheBudget
     this.ref = { rule: name, fault: uses[index]!.fault, call: owner.call }
     this.#index = index
   }
@@ -110,19 +107,11 @@ class ActiveContext extends CallView {
   }
 
   outputSchema(): unknown {
-    return this.owner.context.parts.control.outputSchemaOf(this.call)
+    return this.owner.context.parts.outputSchemaOf?.(toolOf(this.call))
   }
 
   protected get origin(): FaultOrigin {
     return { ref: this.ref, marked: this.marked, retired: this.withdrawn }
-  }
-
-  get now(): () => number {
-    return this.owner.context.parts.now
-  }
-
-  get cacheBudget(): CacheBudget {
-    return this.owner.context.parts.memory.cacheBudget
   }
 
   get signal(): AbortSignal {
@@ -131,10 +120,6 @@ class ActiveContext extends CallView {
 
   get random(): () => number {
     return (this.#random ??= this.matched.random(this.#index))
-  }
-
-  get nextLoop(): () => Promise<void> {
-    return nextLoop
   }
 
   memory<Memory>(make: () => Memory): Memory {

@@ -24,8 +24,6 @@ export interface ExchangeControl {
   expireSession(session: string | undefined, by: FaultOrigin): void
   /** Returns true when a fault or the upstream has ended the session. */
   hasSessionEnded(session: string | undefined): boolean
-  /** Returns the `outputSchema` of the tool of a call, if it is known. */
-  outputSchemaOf(call: Call | undefined): unknown
   /** Returns the effects beyond the call; `endsIn` are the milliseconds until the rule expires. */
   hostFor(by: FaultOrigin, entry: OpenCall | undefined, endsIn: () => number): FaultHost
 }
@@ -58,6 +56,8 @@ export interface InjectionParts {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly control: ExchangeControl
+  /** Returns the `outputSchema` of a tool, if the client has listed it. */
+  readonly outputSchemaOf?: (tool: string | undefined) => unknown
 }
 
 /** Facts that all faults of one exchange share. */

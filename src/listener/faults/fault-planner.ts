@@ -173,13 +173,13 @@ export class FaultPlanner {
     const { posted, repeats } = exchange
     const isFollowed = posted !== undefined && repeats === undefined && this.#follows
     const uses = isFollowed ? this.#usesIn(exchange) : NO_USES
-    if (isFollowed && uses.length === 0 && !this.#rulesMayMatch(exchange.head, posted))
+    if (isFollowed && uses.size === 0 && !this.#rulesMayMatch(exchange.head, posted))
       return undefined
     try {
       return this.#plan(exchange, uses)
     } catch (error) {
       // A call that must not be sent passes under no circumstances.
-      if (uses.length > 0) throw error
+      if (uses.size > 0) throw error
       if (exchange.repeats?.faults !== undefined) unfollowed(exchange.repeats.faults)
       this.#parts.onError(error)
       return undefined
@@ -209,18 +209,19 @@ export class FaultPlanner {
   }
 
   /** Looks for false values in the calls of a request. */
-  #usesIn({ entries, session }: PlannedRequest): readonly BlockedCall[] {
+  #usesIn({ entries, session }: PlannedRequest): BlockedCalls {
     const { rules, falseValues, listenerOf } = this.#parts
-    return entries.flatMap((entry) => {
+    let blocked: Map<Call, FalseUse> | undefined
+    for (const entry of entries) {
       const { call } = entry
       const use = falseValues.asked(entry, askerOf(entry), rules.ruleSet.index.falsifies)
-      if (use === undefined) return []
-      listenerOf(session, entry.trace).falseValueUsed(call, use)
-      return use.isBlocked ? [{ call, use }] : []
-    })
+      if (use !== undefined) listenerOf(session, entry.trace).falseValueUsed(call, use)
+      if (use?.isBlocked === true) (blocked ??= new Map()).set(call, use)
+    }
+    return blocked ?? NO_USES
   }
 
-  #plan(exchange: PlannedRequest, uses: readonly BlockedCall[]): ExchangeFaults | undefined {
+  #plan(exchange: PlannedRequest, uses: BlockedCalls): ExchangeFaults | undefined {
     const { head, posted = NOTHING_POSTED, session, entries, repeats } = exchange
     const { receivedAt = 0, isUnread = false } = exchange
     const { ruleSet, states, clock } = this.#parts.rules
@@ -235,7 +236,7 @@ export class FaultPlanner {
     const isNew = repeats === undefined
     const calls = posted.calls.map((call) =>
       isNew
-        ? this.#planCall(facts, { call, blockedBy: uses.find((each) => each.call === call)?.use })
+        ? this.#planCall(facts, { call, blockedBy: uses.get(call) })
         : { call, plan: undefined },
     )
     const mayAct = isNew && posted.others.length > 0
@@ -281,13 +282,10 @@ export class FaultPlanner {
 const isPlanned = ({ plan, blockedBy }: PlannedCall): boolean =>
   plan !== undefined || blockedBy !== undefined
 
-/** A call that must not be sent, because its arguments hold a false value. */
-interface BlockedCall {
-  readonly call: Call
-  readonly use: FalseUse
-}
+/** The calls that must not be sent, because their arguments hold a false value. */
+type BlockedCalls = ReadonlyMap<Call, FalseUse>
 
-const NO_USES: readonly BlockedCall[] = []
+const NO_USES: BlockedCalls = new Map()
 const NEVER = new AbortController().signal
 
 /** Returns true for a call whose stream outlives a reload of rules. */

@@ -75,8 +75,6 @@ export interface SessionEffects {
   readonly newConnections: NewConnections
   /** The process of the upstream; undefined where Squall does not run it. */
   readonly server?: ServerHandle | undefined
-  /** Returns the `outputSchema` of a tool, if the client has listed it. */
-  readonly outputSchemaOf?: (tool: string | undefined) => unknown
 }
 
 /** Offers faults effects beyond their exchange. */
@@ -117,10 +115,6 @@ export class SessionControl implements ExchangeControl {
 
   hasSessionEnded(session = ''): boolean {
     return this.expiredBy(session) !== undefined || this.#context.sessions.hasEnded(session)
-  }
-
-  outputSchemaOf(call: Call | undefined): unknown {
-    return call === undefined ? undefined : this.#context.outputSchemaOf?.(toolOf(call))
   }
 
   hostFor(

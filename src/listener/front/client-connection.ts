@@ -2,17 +2,7 @@ import { spendShare } from '../../base/event-loop.ts'
 import { Chain, type Link } from '../../base/linked-list.ts'
 import type { ClientResponse, ExchangeListener } from '../exchange.ts'
 import type { MemoryBudget, Stalled } from '../memory-budget.ts'
-import type { ResponseOwner } from './node-response.ts'
 import type { PacedInput } from './paced-input.ts'
-
-/** An open exchange of a connection, as the front sees it. */
-export interface OpenExchange extends Link<OpenExchange> {
-  readonly response: Pick<ClientResponse, 'closeAfter' | 'started'>
-  readonly body: OpenBody
-  readonly listener: ExchangeListener | undefined
-  /** Reports that the client's connection has closed. */
-  closed(): void
-}
 
 /** A request body that may still be arriving. */
 export interface OpenBody {
@@ -40,7 +30,7 @@ export const MOST_OPEN = 4
  * Links the open exchanges of a client's connection in a list, because the discarded tables of a
  * Set would keep ended exchanges from being collected early.
  */
-export class ClientConnection extends Chain<OpenExchange> {
+export class ClientConnection extends Chain<ClientExchange> {
   readonly memory: MemoryBudget
   /** True when no further request is read. */
   closing = false
@@ -48,7 +38,7 @@ export class ClientConnection extends Chain<OpenExchange> {
   surplus = false
   requests = 0
   /** The last request if it was pipelined behind open ones; it may have ended. */
-  last: OpenExchange | undefined
+  last: ClientExchange | undefined
   /** The fast reader; undefined when node:http reads the connection. */
   fast: FastReader | undefined
   /** The bytes of the client; undefined for an upgraded connection. */
@@ -74,7 +64,7 @@ export class ClientConnection extends Chain<OpenExchange> {
     this.#ignored++
   }
 
-  override remove(link: OpenExchange): void {
+  override remove(link: ClientExchange): void {
     super.remove(link)
     this.input?.resume()
   }
@@ -97,12 +87,12 @@ export class ClientConnection extends Chain<OpenExchange> {
 }
 
 /** Implements what exchanges of both engines share: membership in a connection, and their end. */
-export abstract class ClientExchange implements ResponseOwner, OpenExchange {
+export abstract class ClientExchange implements Link<ClientExchange> {
   abstract readonly response: ClientResponse & { ended: boolean }
   abstract readonly body: OpenBody
   listener: ExchangeListener | undefined
-  newer: OpenExchange | undefined
-  older: OpenExchange | undefined
+  newer: ClientExchange | undefined
+  older: ClientExchange | undefined
   readonly #connection: ClientConnection
   /** Set while the client does not read. */
   #stalled: Stalled | undefined
@@ -114,10 +104,12 @@ export abstract class ClientExchange implements ResponseOwner, OpenExchange {
     connection.add(this)
   }
 
+  /** Records that the connection ends after the response. */
   closing(): void {
     this.#connection.closing = true
   }
 
+  /** Records that the tick in which the head was written has ended. */
   tickEnded(): void {
     this.listener?.tickEnded()
   }
@@ -137,6 +129,7 @@ export abstract class ClientExchange implements ResponseOwner, OpenExchange {
     this.listener?.drained()
   }
 
+  /** Records that nothing more will be written. */
   ended(): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
@@ -148,6 +141,7 @@ export abstract class ClientExchange implements ResponseOwner, OpenExchange {
   /** Releases the memory of the exchange. */
   protected abstract release(): void
 
+  /** Records that the client's connection has closed. */
   closed(): void {
     this.ended()
     if (this.response.ended) return

@@ -95,10 +95,6 @@ export class HttpFront {
     server.on('timeout', (socket: Socket) => this.#expired(socket))
   }
 
-  get connections(): number {
-    return this.#connections.size
-  }
-
   /** Resets new connections while `isDown` returns true. */
   resetWhile(isDown: () => boolean): void {
     this.#isDown = isDown

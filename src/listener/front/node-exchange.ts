@@ -33,8 +33,8 @@ export class NodeExchange extends ClientExchange implements Exchange {
     this.#socket = req.socket
     const head = requestHead(req)
     this.head = awaitsContinue ? { ...head, headers: withoutExpect(head.headers) } : head
-    const beforeRead = awaitsContinue ? once(() => res.writeContinue()) : nothing
-    this.body = new NodeBody(req, declaredLength(req), beforeRead, this.#held)
+    const asked = awaitsContinue ? res : undefined
+    this.body = new NodeBody(req, declaredLength(req), asked, this.#held)
     this.response = new NodeResponse(res, this)
   }
 
@@ -73,19 +73,6 @@ function withoutExpect(lines: HeaderLines): HeaderLines {
   return linesWithout(lines, (name) => name === 'expect')
 }
 
-function nothing(): void {
-  // Most clients send the body without waiting for `100 Continue`.
-}
-
-function once(act: () => void): () => void {
-  let acted = false
-  return () => {
-    if (acted) return
-    acted = true
-    act()
-  }
-}
-
 /** The longest time for which the rest of a body is discarded. */
 const DISCARD_MS = 10_000
 
@@ -105,8 +92,8 @@ class NodeBody implements IncomingBody {
   readonly #req: IncomingMessage
   /** Declared length; undefined means chunked. */
   readonly #length: number | undefined
-  /** Called before the first read, so that `100 Continue` is sent to a waiting client. */
-  readonly #beforeRead: () => void
+  /** Undefined when the client does not wait for `100 Continue`, as most do not, or has it. */
+  #asked: ServerResponse | undefined
   readonly #held: HeldMemory
   readonly #pieces = new ByteList()
   #watch: BodyWatch | undefined
@@ -116,12 +103,12 @@ class NodeBody implements IncomingBody {
   constructor(
     req: IncomingMessage,
     length: number | undefined,
-    beforeRead: () => void,
+    asked: ServerResponse | undefined,
     held: HeldMemory,
   ) {
     this.#req = req
     this.#length = length
-    this.#beforeRead = beforeRead
+    this.#asked = asked
     this.#held = held
     this.whole = length === 0
   }
@@ -150,7 +137,7 @@ class NodeBody implements IncomingBody {
   forSending(): Body {
     if (this.#length === 0) return null
     if (this.whole && this.#length !== undefined) return this.#joined()
-    if (!this.whole) this.#beforeRead()
+    if (!this.whole) this.#continue()
     return this.#stream()
   }
 
@@ -174,7 +161,7 @@ class NodeBody implements IncomingBody {
   }
 
   #read(limit: number, done: Collected): void {
-    this.#beforeRead()
+    this.#continue()
     this.#collecting = true
     const req = this.#req
     const stop = (reason: UnreadReason): void => {
@@ -194,6 +181,12 @@ class NodeBody implements IncomingBody {
       done(this.#joined())
     }
     req.on('data', onData).once('end', onEnd)
+  }
+
+  /** Lets a waiting client send its body. */
+  #continue(): void {
+    this.#asked?.writeContinue()
+    this.#asked = undefined
   }
 
   #joined(): Uint8Array {

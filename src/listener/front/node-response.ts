@@ -4,6 +4,7 @@ import { endWhole, informationalText, prepareHead } from './response-head.ts'
 import type { ChunkRun } from '../../http/chunk-run.ts'
 import type { HeaderLines, ResponseHead } from '../../http/headers.ts'
 import type { ClientResponse, Cut } from '../exchange.ts'
+import type { ClientExchange } from './client-connection.ts'
 import { cutSocket } from './cut-socket.ts'
 
 /** The largest held piece of a body. */
@@ -11,22 +12,11 @@ const ONE_WRITE = 16 * 1024
 
 const NO_BYTES = new Uint8Array(0)
 
-/** Receives the events of a response. */
-export interface ResponseOwner {
-  drained(): void
-  /** Reports the end of the tick in which the head was written. */
-  tickEnded(): void
-  /** Reports that the connection ends after this response. */
-  closing(): void
-  /** Reports that nothing more will be written. */
-  ended(): void
-}
-
 /** Writes one response through node:http without changing its lines. */
 export class NodeResponse implements ClientResponse {
   ended = false
   readonly #res: ServerResponse
-  readonly #owner: ResponseOwner
+  readonly #owner: ClientExchange
   #flushAsked = false
   #draining = false
   /**
@@ -35,7 +25,7 @@ export class NodeResponse implements ClientResponse {
    */
   #held: Uint8Array | undefined
 
-  constructor(res: ServerResponse, owner: ResponseOwner) {
+  constructor(res: ServerResponse, owner: ClientExchange) {
     this.#res = res
     this.#owner = owner
     res.sendDate = false
@@ -165,7 +155,7 @@ function uncork(socket: Socket): void {
   socket.uncork()
 }
 
-function notifyDrained(owner: ResponseOwner): void {
+function notifyDrained(owner: ClientExchange): void {
   owner.drained()
 }
 

@@ -26,10 +26,10 @@ const POLL = 30_000
  * material.
  */
 export class TlsFiles {
+  material: SecureContextOptions
   readonly #paths: TlsPaths
   readonly #logger: Logger
   readonly #onChange: (material: SecureContextOptions) => void
-  #material: SecureContextOptions
   #files: WatchedFiles | undefined
   #closed = false
   #lastError: string | undefined
@@ -42,11 +42,7 @@ export class TlsFiles {
     this.#paths = paths
     this.#logger = logger
     this.#onChange = onChange
-    this.#material = readMaterial(paths)
-  }
-
-  get material(): SecureContextOptions {
-    return this.#material
+    this.material = readMaterial(paths)
   }
 
   async watch(): Promise<void> {
@@ -75,8 +71,8 @@ export class TlsFiles {
       return
     }
     this.#lastError = undefined
-    if (sameMaterial(material, this.#material)) return
-    this.#material = material
+    if (sameMaterial(material, this.material)) return
+    this.material = material
     this.#onChange(material)
     this.#logger.info({ files: this.#paths }, 'TLS files were reloaded')
   }

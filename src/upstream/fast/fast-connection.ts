@@ -6,18 +6,15 @@ import { copyOf } from '../../base/bytes.ts'
 import { deferRead } from '../../base/event-loop.ts'
 import type { ChunkRun } from '../../http/chunk-run.ts'
 import type { Failure } from '../../http/transfer.ts'
-import { ConnectError, type Connector } from '../connector.ts'
-import type { ConnectionEvents, PooledConnection } from '../connection-pool.ts'
+import { ConnectError } from '../connector.ts'
+import {
+  type ConnectionEvents,
+  type ConnectionOptions,
+  type PooledConnection,
+  RETIRE_BEFORE_APP,
+} from '../connection-pool.ts'
 import { wasReset } from '../was-reset.ts'
 import { BridgedSocket } from './bridged-socket.ts'
-
-/** Configures the connections of one upstream. */
-export interface FastConnectionOptions {
-  readonly connector: Connector
-  /** Retires an idle connection after this, or 2 s before the announced timeout of the upstream. */
-  readonly idle: number
-  readonly maxResponseHead: number
-}
 
 /** Receives the response to the request on a connection. */
 export interface ConnectionUser {
@@ -33,8 +30,6 @@ export interface ConnectionUser {
   handOver(socket: BridgedSocket, begun: boolean): void
 }
 
-/** Retires connections this much before the upstream closes them, so that no request is lost. */
-const RETIRE_BEFORE_APP = 2_000
 /** The most that a `keep-alive: timeout` of the upstream is trusted for. */
 const LONGEST_IDLE = 600_000
 const READ_SIZE = 64 * 1024
@@ -58,7 +53,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
   busy = false
   idleSince = 0
   looksFirst = false
-  readonly #options: FastConnectionOptions
+  readonly #options: ConnectionOptions
   readonly #events: ConnectionEvents<FastConnection>
   readonly #responses: ResponseReader
   readonly #chunks = new ChunkReader()
@@ -82,7 +77,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
   #failure: Failure | undefined
   #bridge: BridgedSocket | undefined
 
-  constructor(options: FastConnectionOptions, events: ConnectionEvents<FastConnection>) {
+  constructor(options: ConnectionOptions, events: ConnectionEvents<FastConnection>) {
     this.#options = options
     this.#events = events
     this.#responses = new ResponseReader(options.maxResponseHead)

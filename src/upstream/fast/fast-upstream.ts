@@ -7,14 +7,9 @@ import { FastRequestHead } from '../../http/fast/fast-request-head.ts'
 import { requestHeadText } from '../../http/request-text.ts'
 import type { Body, Failure, ResponseSink, Transfer, Upstream } from '../../http/transfer.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
-import type { UndiciUpstream } from '../undici-upstream.ts'
+import { IDLE_TRANSFER, ONE_WRITE, OVERLOAD, type UndiciUpstream } from '../undici-upstream.ts'
 import type { BridgedSocket } from './bridged-socket.ts'
 import type { ConnectionUser, FastConnection } from './fast-connection.ts'
-
-const OVERLOAD: Failure = { kind: 'overload', message: 'all upstream connections are in use' }
-/** Bodies up to this size are written together with their head. */
-const ONE_WRITE = 16 * 1024
-const IDLE_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
 
 /**
  * Sends requests whose whole body is in memory, and reads the responses as long as they are plain.
@@ -135,18 +130,6 @@ class FastTransfer implements Transfer, ConnectionUser {
 
   handOver(socket: BridgedSocket, begun: boolean): void {
     this.#pool.detach(this.#connection)
-    const sink = begun ? withoutHead(this.#sink) : this.#sink
-    this.#next = this.#standard.takeOver(socket as unknown as Socket, sink, begun)
-  }
-}
-
-/** Wraps a sink that has the head already, and drops the repeated one. */
-function withoutHead(sink: ResponseSink): ResponseSink {
-  return {
-    info: () => undefined,
-    head: () => undefined,
-    data: (chunk) => sink.data(chunk),
-    end: (trailers) => sink.end(trailers),
-    fail: (failure) => sink.fail(failure),
+    this.#next = this.#standard.takeOver(socket as unknown as Socket, this.#sink, begun)
   }
 }

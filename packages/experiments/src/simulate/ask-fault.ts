@@ -38,7 +38,6 @@ export async function askFault(
     header: () => undefined,
     headers: () => [],
     caller: undefined,
-    marked: match.rule.marker,
     signal: NEVER,
     now: () => now + slept,
     memory: (make: () => object) => match.state.faults.memory(index, make),

@@ -99,7 +99,8 @@ function dataLine(prefix: string, value: string, end: string): string {
   return name + value + end
 }
 
-function messageIn(text: string): Message | undefined {
+/** Reads a JSON text as a message; undefined when it is none. */
+export function messageIn(text: string): Message | undefined {
   try {
     return toMessage(parseJson(text))
   } catch {

@@ -1,4 +1,5 @@
 import { isOther, type Call } from '../../../mcp/call.ts'
+import { isResponse } from '../../../mcp/event-message.ts'
 import { eventPicker, type EventChoice } from './event-choice.ts'
 import type { Frame, FaultContext, Frames } from '../../fault.ts'
 import { frameText, withText } from '../json/frame-json.ts'
@@ -60,25 +61,13 @@ export async function* close(
   }
 }
 
-/** The response carries an id that is not the call's. */
-export async function* wrongResponseId(
-  how: WrongId,
-  ctx: FaultContext,
-  frames: Frames,
-): AsyncGenerator<Frame> {
-  for await (const frame of frames) {
-    const { message } = frame
-    const responses = message?.kind === 'result' || message?.kind === 'error'
-    const text = frame.last && responses && message.id !== null ? frameText(frame) : undefined
-    const changed =
-      text === undefined || !responses || message.id === null
-        ? undefined
-        : withId(text, wrongId(message.id, how))
-    if (changed === undefined) {
-      yield frame
-      continue
-    }
-    ctx.injected('wrongId')
-    yield withText(frame, changed)
-  }
+/** The response with an id that is not the call's; undefined for another message. */
+export function withWrongId(how: WrongId, ctx: FaultContext, frame: Frame): Frame | undefined {
+  const { message } = frame
+  if (!isResponse(message) || message.id === null) return undefined
+  const text = frameText(frame)
+  const changed = text === undefined ? undefined : withId(text, wrongId(message.id, how))
+  if (changed === undefined) return undefined
+  ctx.injected('wrongId')
+  return withText(frame, changed)
 }

@@ -3,14 +3,7 @@ import type { Frame, Verdict } from '../../../filters/fault.ts'
 import { heavyWork } from '../../../base/event-loop.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
 import type { ActiveFault } from '../active-fault.ts'
-import {
-  type ChainFrame,
-  type FrameFlow,
-  FrameQueue,
-  isOpen,
-  repliedFrame,
-  type UpstreamFrame,
-} from './frame.ts'
+import { type ChainFrame, type FrameFlow, FrameQueue, isOpen, repliedFrame } from './frame.ts'
 import type { CallInjection } from '../call-injection.ts'
 import { hasEnded, respondedBy } from '../call-state.ts'
 
@@ -153,13 +146,12 @@ function takes(active: ActiveFault, { raw, message, last }: Frame): boolean {
 /** Returns what a fault makes of the only frame of a response. */
 async function changed(active: ActiveFault, frame: ChainFrame): Promise<ChainFrame> {
   if (frame.last !== true || !isOpen(frame)) return frame
-  const open = frame as UpstreamFrame
-  if (!takes(active, open)) return frame
+  if (!takes(active, frame)) return frame
   const { length } = frame.raw
   try {
     const heavy = heavyWork.wait(length)
     if (heavy !== undefined) await heavy
-    const after = active.fault.onLast!(active, open)
+    const after = active.fault.onLast!(active, frame)
     const replaced = after instanceof Promise ? await after : after
     active.settle()
     return replaced ?? frame
@@ -257,17 +249,16 @@ export class Tap implements AsyncIterableIterator<Frame> {
         this.#notify()
         continue
       }
-      const open = frame as UpstreamFrame
-      if (frame.kind === 'sealed' || !takes(this.#active, open)) {
+      if (!isOpen(frame) || !takes(this.#active, frame)) {
         this.sealed = frame
         return { done: true, value: undefined }
       }
-      this.inHand.push(open)
+      this.inHand.push(frame)
       this.#held += frame.raw.length
       // Parsing took time, and the fault may take as long.
       const heavy = heavyWork.wait(frame.raw.length)
       if (heavy !== undefined) await heavy
-      return { done: false, value: open }
+      return { done: false, value: frame }
     }
   }
 

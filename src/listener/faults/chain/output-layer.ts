@@ -78,9 +78,7 @@ export function outputLayer(options: LayerOptions, input: OutputFlow): Promise<O
 class OutputLayer implements AsyncIterableIterator<Uint8Array> {
   readonly #options: LayerOptions
   readonly #memory: ByteBudget
-  readonly #head: ResponseHead
-  readonly #input: ByteFlow
-  readonly #isInputWhole: () => boolean
+  readonly #input: OutputFlow
   /** True until the transform returns its head. */
   #holdsHead = true
   /** True when the transform has read from the body. */
@@ -102,17 +100,16 @@ class OutputLayer implements AsyncIterableIterator<Uint8Array> {
   #waited = 0
   #came = 0
 
-  constructor(options: LayerOptions, { head, body, whole }: OutputFlow) {
+  constructor(options: LayerOptions, input: OutputFlow) {
     this.#options = options
     this.#memory = options.active.owner.memory
-    this.#head = head
-    this.#input = body
-    this.#isInputWhole = whole
+    this.#input = input
   }
 
   async start(): Promise<OutputFlow> {
     const { active, changed } = this.#options
-    const before = this.#head
+    const input = this.#input
+    const before = input.head
     active.asked = true
     active.inOutput = true
     let output: Output
@@ -124,7 +121,7 @@ class OutputLayer implements AsyncIterableIterator<Uint8Array> {
       active.commitClaims()
     } catch (error) {
       this.#stopped(error)
-      return { head: before, body: this.#untouched(), whole: this.#isInputWhole }
+      return { head: before, body: this.#untouched(), whole: input.whole }
     }
     const { head, body } = output
     if (head.status !== before.status) changed()
@@ -133,9 +130,9 @@ class OutputLayer implements AsyncIterableIterator<Uint8Array> {
       // response.
       active.settle()
       active.inOutput = false
-      return { head, body: this.#input, whole: this.#isInputWhole }
+      return { head, body: input.body, whole: input.whole }
     }
-    const whole = (): boolean => this.#isExhausted && this.#isInputWhole()
+    const whole = (): boolean => this.#isExhausted && input.whole()
     return { head, body: this.#transformed(body), whole }
   }
 
@@ -148,7 +145,7 @@ class OutputLayer implements AsyncIterableIterator<Uint8Array> {
     if (this.#isExhausted) return { done: true, value: undefined }
     let step: IteratorResult<Uint8Array, undefined>
     try {
-      step = await this.#inTime((this.#arriving ??= this.#input.next()))
+      step = await this.#inTime((this.#arriving ??= this.#input.body.next()))
     } catch (error) {
       if (!(error instanceof HeldTooLong)) this.#broken = { error }
       throw error
@@ -203,7 +200,7 @@ class OutputLayer implements AsyncIterableIterator<Uint8Array> {
       // Not awaited: a sleeping fault wakes at the end of the exchange. A transform that has ended
       // needs no `return`.
       if (!ended) iterator?.return?.().catch(() => undefined)
-      this.#input.return?.().catch(() => undefined)
+      this.#input.body.return?.().catch(() => undefined)
     }
   }
 
@@ -241,7 +238,7 @@ class OutputLayer implements AsyncIterableIterator<Uint8Array> {
     yield* rest
     if (this.#broken !== undefined) throw this.#broken.error
     for (;;) {
-      const step = await (this.#arriving ?? this.#input.next())
+      const step = await (this.#arriving ?? this.#input.body.next())
       this.#arriving = undefined
       if (step.done === true) break
       yield step.value

@@ -5,11 +5,10 @@ import {
   linesWithout,
 } from '../../../http/headers.ts'
 import type { EditCall } from '../../../filters/fault.ts'
+import { messageIn } from '../../../filters/lib/json/frame-json.ts'
 import { jsonArray, jsonElements } from '../../../base/json/json-array.ts'
-import { parseJson } from '../../../base/json/json-bounds.ts'
 import { asBuffer } from '../../../base/bytes.ts'
 import { followMessage } from '../../../mcp/argument-headers.ts'
-import { toMessage } from '../../../mcp/json-rpc.ts'
 import type { Body } from '../../../http/transfer.ts'
 import { codingOf, decodeWhole } from '../../../http/content-coding.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
@@ -229,11 +228,7 @@ export class CallTexts {
 }
 
 function isCall(element: Uint8Array): boolean {
-  try {
-    return toMessage(parseJson(asBuffer(element).toString()))?.kind === 'request'
-  } catch {
-    return false
-  }
+  return messageIn(asBuffer(element).toString())?.kind === 'request'
 }
 
 /** Reads a whole body, and returns a body to send instead, because chunks can be read only once. */

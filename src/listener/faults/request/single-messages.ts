@@ -13,6 +13,7 @@ import { move } from '../call-state.ts'
 import { upstreamFrame, type ChainFrame, repliedFrame } from '../chain/frame.ts'
 import { piped, type ResponseCheck } from '../chain/fault-chain.ts'
 import { replyMessage } from '../emit/injected-response.ts'
+import { eventOf } from '../source/batch-events.ts'
 import type { CallTexts } from './call-texts.ts'
 import { checkVerdict } from '../../../rules/select/verdict-checks.ts'
 import { type RequestVerdict, askFaults } from './verdicts.ts'
@@ -54,12 +55,10 @@ export async function pipeMessages(
 /** Returns the texts that replace the text of a message; undefined when it does not change. */
 async function pipedText(own: CallInjection, text: string): Promise<readonly string[] | undefined> {
   const call = own.call!
-  const lines = text.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`)
-  const raw = Buffer.from(`${lines.join('')}\n`)
   const { kind, method, params } = call
   const isAsRead = kind === 'notification' && own.edits.length === 0
   const message = isAsRead ? { kind, method, params } : toMessage(parseJson(text))
-  const frame = upstreamFrame('event', raw, message, true)
+  const frame = upstreamFrame('event', eventOf(text), message, true)
   const out: ChainFrame[] = []
   const check = (verdict: Verdict) => {
     const isReply = verdict.kind === 'respond' && verdict.reply.kind !== 'http'

@@ -60,6 +60,6 @@ export function eventsOf(
 
 /** Encodes a text as an event without an id. */
 export function eventOf(text: string): Uint8Array {
-  const lines = text.split('\n').map((line) => `data: ${line}\n`)
+  const lines = text.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`)
   return Buffer.from(`${lines.join('')}\n`)
 }

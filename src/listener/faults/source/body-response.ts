@@ -1,4 +1,5 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
+import { messageIn } from '../../../filters/lib/json/frame-json.ts'
 import type { HeaderLines } from '../../../http/headers.ts'
 import { asBuffer } from '../../../base/bytes.ts'
 import { ByteList } from '../../../base/byte-list.ts'
@@ -11,8 +12,8 @@ import { decodeWhole, decodedLimit } from '../../../http/content-coding.ts'
 import { heavyWork } from '../../../base/event-loop.ts'
 import { pipeInputRequests } from './input-requests.ts'
 import type { ResponseContext, ResponsePart } from './response-part.ts'
-import { parseJson, readingCost } from '../../../base/json/json-bounds.ts'
-import { MAX_MESSAGES, type Message, parseMessages, toMessage } from '../../../mcp/json-rpc.ts'
+import { readingCost } from '../../../base/json/json-bounds.ts'
+import { MAX_MESSAGES, type Message, parseMessages } from '../../../mcp/json-rpc.ts'
 import { isResponse } from '../../../mcp/event-message.ts'
 import { keepRead, readOf } from '../../../mcp/read-messages.ts'
 import { asJson } from '../../../mcp/reply.ts'
@@ -186,7 +187,8 @@ export class BodyResponse implements ResponsePart {
     const tooMany = elements.length > MAX_MESSAGES
     if (tooMany) leaveResponse(faults, 'too_complex')
     const part = async (raw: Uint8Array, index: number): Promise<readonly Uint8Array[]> => {
-      const message = messages?.length === elements.length ? messages[index] : messageIn(raw)
+      const message =
+        messages?.length === elements.length ? messages[index] : messageIn(asBuffer(raw).toString())
       const id = isResponse(message) ? message.id : undefined
       const owner = faults.calls.find(({ call }) => call!.id === id)
       if (owner === undefined || !actsOnResponse(owner)) return [raw]
@@ -218,7 +220,7 @@ export class BodyResponse implements ResponsePart {
   #only(frames: readonly ChainFrame[]): UpstreamFrame | undefined {
     if (this.#context.outlet.ended || this.#replaced(frames)) return undefined
     const [first] = frames
-    if (frames.length === 1 && isOpen(first!)) return first as UpstreamFrame
+    if (frames.length === 1 && isOpen(first!)) return first
     const bytes = joined(frames)
     return upstreamFrame('body', bytes, onlyMessage(bytes), true)
   }
@@ -335,15 +337,6 @@ function readMessages(body: Uint8Array): readonly Message[] | 'too_complex' {
     return parsed.messages
   }
   return parsed.reason === 'too_complex' ? parsed.reason : []
-}
-
-/** Reads a JSON text as a message; returns undefined when it is none. */
-function messageIn(raw: Uint8Array): Message | undefined {
-  try {
-    return toMessage(parseJson(asBuffer(raw).toString()))
-  } catch {
-    return undefined
-  }
 }
 
 /** Joins the bytes of several frames. */

@@ -1,4 +1,4 @@
-import { type UpstreamFrame, type ChainFrame, isOpen } from '../chain/frame.ts'
+import { type ChainFrame, isOpen } from '../chain/frame.ts'
 import { move, respondedBy } from '../call-state.ts'
 import type { CallInjection } from '../call-injection.ts'
 import { replyEvent, replyMessage } from '../emit/injected-response.ts'
@@ -19,7 +19,7 @@ export abstract class EventChannel {
   protected push(frame: ChainFrame): void {
     if (this.gate !== undefined) this.gate.push(frame)
     else if (!isOpen(frame)) void this.passed(frame)
-    else for (const each of eventsOf(frame as UpstreamFrame, this.batch)) void this.passed(each)
+    else for (const each of eventsOf(frame, this.batch)) void this.passed(each)
   }
 
   /** Takes an event that has passed the faults of the server's messages. */

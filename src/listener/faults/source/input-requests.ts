@@ -72,9 +72,8 @@ async function pipeAll(
       if (frame !== undefined && isOpen(frame)) {
         const part = (text: string) => requestIn(text, key)
         const checkOwn = (wanted: Verdict) => check(faults, wanted)
-        const open = frame as UpstreamFrame
-        const out = await pipedMessage(faults, open, checkOwn, undefined, part)
-        const isSame = out.length === 1 && isOpen(out[0]!) && out[0]!.raw === frame.raw
+        const out = await pipedMessage(faults, frame, checkOwn, undefined, part)
+        const isSame = out.length === 1 && isOpen(out[0]!) && out[0].raw === frame.raw
         if (!isSame) frames = out
       }
       for (const marker of takeMarkers(faults)) addMarker(owner, marker, false)

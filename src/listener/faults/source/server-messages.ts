@@ -142,7 +142,7 @@ export class MessageGate extends FrameQueue {
       plans.set(each, faults)
       return faults !== undefined || this.#options.batch.isOwn(each)
     }
-    return eventsOf(frame as UpstreamFrame, { ...this.#options.batch, isOwn }).map((part) => ({
+    return eventsOf(frame, { ...this.#options.batch, isOwn }).map((part) => ({
       frame: part,
       faults: part.message && plans.get(part.message),
     }))
@@ -208,9 +208,7 @@ export class MessageGate extends FrameQueue {
     if (frame.reply !== undefined) this.#respond(faults, frame)
     else {
       await this.#mark(faults)
-      await this.#options.onFrame(
-        isOpen(frame) ? notLast(frame as UpstreamFrame, faults.hasWaited) : frame,
-      )
+      await this.#options.onFrame(isOpen(frame) ? notLast(frame, faults.hasWaited) : frame)
     }
   }
 

@@ -8,19 +8,13 @@ import type { FastResponse, ResponseOutput, ResponseTexts } from './fast-respons
 import { FastExchange } from './fast-exchange.ts'
 import { type InputTaker, PacedInput } from '../paced-input.ts'
 import { cutSocket } from '../cut-socket.ts'
+import type { FrontOptions } from '../front-options.ts'
 import { INVALID, TOO_LATE } from '../unreadable-request.ts'
-
-/** Bounds of the fast path; larger requests take the standard path. */
-export interface FastLimits {
-  readonly maxHeaderSize: number
-  readonly maxBody: number
-  readonly headerTimeout: number
-  readonly clientKeepalive: number
-}
 
 /** Handles the requests of a fast connection, and takes connections over that are not plain. */
 export interface FastConnectionOwner {
-  readonly limits: FastLimits
+  /** Larger requests take the standard path. */
+  readonly limits: FrontOptions
   readonly texts: ResponseTexts
   begin(exchange: FastExchange): void
   /** Continues on the standard path with these bytes. */

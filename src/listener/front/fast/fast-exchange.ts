@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { asBuffer } from '../../../base/bytes.ts'
 import type { RequestHead } from '../../../http/headers.ts'
+import type { RequestReader } from '../../../http/fast/request-reader.ts'
 import { ByteList } from '../../../base/byte-list.ts'
 import type { Body } from '../../../http/transfer.ts'
 import { type ClientConnection, ClientExchange, type OpenBody } from '../client-connection.ts'
@@ -11,20 +12,15 @@ import { FastResponse, type ResponseOutput } from './fast-response.ts'
 
 const EMPTY = Buffer.alloc(0)
 
-/** A head, and the declared length of its body. */
-export interface ReadRequest {
-  readonly head: RequestHead
-  readonly length: number
-}
-
 /** The body of a request on the fast path, which is sent when it is complete. */
 export class FastBody implements IncomingBody, OpenBody {
+  /** The bytes of the body that have not arrived. */
+  missing: number
   readonly #socket: Socket
   readonly length: number
   #bytes: Buffer
   /** The pieces of an incomplete body. */
   #pieces: ByteList | undefined
-  #missing: number
   #collected: ((bytes: Uint8Array) => void) | undefined
   #watch: BodyWatch | undefined
 
@@ -32,8 +28,8 @@ export class FastBody implements IncomingBody, OpenBody {
     this.#socket = socket
     this.length = length
     this.#bytes = first
-    this.#missing = length - first.length
-    if (this.#missing > 0) {
+    this.missing = length - first.length
+    if (this.missing > 0) {
       this.#pieces = new ByteList()
       if (first.length > 0) this.#pieces.push(first)
     }
@@ -44,20 +40,15 @@ export class FastBody implements IncomingBody, OpenBody {
   }
 
   get whole(): boolean {
-    return this.#missing === 0
+    return this.missing === 0
   }
 
   get arrived(): boolean {
-    return this.#missing === 0
-  }
-
-  /** The bytes of the body that have not arrived. */
-  get missing(): number {
-    return this.#missing
+    return this.missing === 0
   }
 
   collect(_limit: number, done: (bytes: Uint8Array) => void): void {
-    if (this.#missing === 0) done(this.#bytes)
+    if (this.missing === 0) done(this.#bytes)
     else this.#collected = done
   }
 
@@ -70,8 +61,8 @@ export class FastBody implements IncomingBody, OpenBody {
     const pieces = this.#pieces
     if (pieces === undefined) return
     pieces.push(piece)
-    this.#missing -= piece.length
-    if (this.#missing > 0) return
+    this.missing -= piece.length
+    if (this.missing > 0) return
     this.#bytes = asBuffer(pieces.joined())
     this.#pieces = undefined
     const done = this.#collected
@@ -80,13 +71,13 @@ export class FastBody implements IncomingBody, OpenBody {
   }
 
   stalledFor(now: number): number {
-    if (this.#missing === 0) return 0
+    if (this.missing === 0) return 0
     this.#watch ??= new BodyWatch()
     return this.#watch.stalledFor(this.#socket, now)
   }
 
   heldTooLong(now: number, timeout: number): boolean {
-    if (this.#missing === 0) return false
+    if (this.missing === 0) return false
     this.#watch ??= new BodyWatch()
     return this.#watch.tooLong(this.#socket, now, timeout)
   }
@@ -111,7 +102,7 @@ export class FastExchange extends ClientExchange implements Exchange {
 
   /** The caller has counted the body's `length` in the memory budget. */
   constructor(
-    { head, length }: ReadRequest,
+    { head, length }: Pick<RequestReader, 'head' | 'length'>,
     first: Buffer,
     socket: Socket,
     connection: ClientConnection,

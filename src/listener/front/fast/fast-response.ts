@@ -8,7 +8,7 @@ import {
 } from '../../../http/headers.ts'
 import { assertSafeReason, informationalText } from '../response-head.ts'
 import type { ClientResponse, Cut } from '../../exchange.ts'
-import type { ResponseOwner } from '../node-response.ts'
+import type { ClientExchange } from '../client-connection.ts'
 import { endToEnd } from '../../../http/hop-by-hop.ts'
 import { FastResponseHead, type SplitHeadText } from '../../../http/fast/fast-response-head.ts'
 
@@ -33,7 +33,7 @@ export class FastResponse implements ClientResponse {
   /** The response to the next request. */
   next: FastResponse | undefined
   readonly #output: ResponseOutput
-  readonly #owner: ResponseOwner
+  readonly #owner: ClientExchange
   /** The head and the pieces of one tick, which are sent in one write. */
   #text = ''
   /** The last piece. */
@@ -45,7 +45,7 @@ export class FastResponse implements ClientResponse {
   #flushAsked = false
   #last = false
 
-  constructor(output: ResponseOutput, owner: ResponseOwner) {
+  constructor(output: ResponseOutput, owner: ClientExchange) {
     this.#output = output
     this.#owner = owner
   }
