@@ -46,16 +46,20 @@ export type ReadPlan =
   | { readonly ok: true; readonly plan: Plan; readonly rejections: readonly LocatedRejection[] }
   | { readonly ok: false; readonly problems: readonly FileProblems[] }
 
+/** What limits a plan besides its text. */
+export interface PlanLimits {
+  /** The patterns of production names, and further names to check. */
+  readonly production?: ProductionCheck | undefined
+  readonly policy?: Policy | undefined
+}
+
 /** The location of a plan, and the access to the files that it names. */
-export interface PlanSource {
+export interface PlanSource extends PlanLimits {
   readonly file: string
   /** The base directory of relative paths. */
   readonly directory: string
   /** Reads a file. Throws when the file cannot be read. */
   readonly readText: (path: string) => Promise<string>
-  /** The patterns of production names, and further names to check. */
-  readonly production?: ProductionCheck | undefined
-  readonly policy?: Policy | undefined
 }
 
 /** Limits the size of a plan. */
@@ -262,8 +266,7 @@ export async function readAndKeep(
   file: string,
   text: string,
   readText: PlanSource['readText'],
-  production?: ProductionCheck,
-  policy?: Policy,
+  { production, policy }: PlanLimits = {},
 ): Promise<ReadAndSaved> {
   const directory = dirname(resolve(file))
   const files: Record<string, string> = {}

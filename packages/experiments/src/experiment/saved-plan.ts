@@ -1,8 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fieldsOf, isRecord, systemReason } from '#base'
-import type { Policy, ProductionCheck } from '#rules'
-import { type SavedPlan, type ReadAndSaved, type ReadPlan, readPlan } from './read-plan.ts'
+import {
+  type PlanLimits,
+  type SavedPlan,
+  type ReadAndSaved,
+  type ReadPlan,
+  readPlan,
+} from './read-plan.ts'
 
 /** Reports that a stored run does not exist or cannot be read. */
 export class NotSavedError extends Error {
@@ -13,8 +18,7 @@ export class NotSavedError extends Error {
 export async function readSavedPlan(
   experiments: string,
   id: string,
-  production?: ProductionCheck,
-  policy?: Policy,
+  limits?: PlanLimits,
 ): Promise<ReadAndSaved> {
   if (!/^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/.test(id)) {
     throw new NotSavedError('invalid run ID; squall experiment list shows the IDs')
@@ -29,7 +33,7 @@ export async function readSavedPlan(
     })
   }
   if (!isSavedPlan(kept)) throw new NotSavedError(`plan.json of the run ${id} is not a valid plan`)
-  return { read: await readStored(kept, production, policy), kept }
+  return { read: await readStored(kept, limits), kept }
 }
 
 export function isSavedPlan(value: unknown): value is SavedPlan {
@@ -44,8 +48,7 @@ export function isSavedPlan(value: unknown): value is SavedPlan {
 /** Reads a stored plan again. */
 export function readStored(
   kept: SavedPlan,
-  production?: ProductionCheck,
-  policy?: Policy,
+  { production, policy }: PlanLimits = {},
 ): Promise<ReadPlan> {
   const { file, directory, text } = kept
   return readPlan(text, { production, policy, file, directory, readText: filesOf(kept) })

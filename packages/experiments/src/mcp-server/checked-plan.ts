@@ -34,7 +34,8 @@ export async function checkPlan(text: string, control: Control): Promise<Checked
   const policy = control.limits.trusted()
   const noFiles = (path: string): Promise<string> =>
     Promise.reject(new Error(`files are not allowed; inline the content of ${quoted(path)}`))
-  const { read, kept } = await readAndKeep(FILE, text, noFiles, control.production, policy)
+  const limits = { production: control.production, policy }
+  const { read, kept } = await readAndKeep(FILE, text, noFiles, limits)
   if (!read.ok) {
     const problems = read.problems.flatMap((each) => each.problems)
     const reasons = problems.map(
@@ -55,7 +56,7 @@ export async function checkPlan(text: string, control: Control): Promise<Checked
   if (hidden.length > 0) throw new DeniedError(...hidden)
   // Only an allowed plan makes requests.
   const more = [
-    ...(await tooManyRuns(control.access, plan, policy)),
+    ...(await tooManyRuns(control.access, plan)),
     ...(await withSidecars(control.access, plan, moreRejections)),
   ]
   if (more.length > 0) throw new DeniedError(...reasonsOf(more))
