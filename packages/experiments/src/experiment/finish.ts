@@ -13,7 +13,7 @@ import {
 import type { After } from './steady-phases.ts'
 import type { Context, Stages } from './context.ts'
 import type { HistoryEntry } from './history.ts'
-import type { Plan } from './plan.ts'
+import { plannedTools, type Plan } from './plan.ts'
 import { phaseGates } from './phase-gates.ts'
 import { type Ended, summaryOf } from './summary.ts'
 import { widest } from '#rules'
@@ -151,12 +151,12 @@ function stageProposal({ file, by }: Plan): readonly Proposal[] {
   return [{ kind: 'stage', why, write: `${key}: [${written}]` }]
 }
 
-function toolsProposal({ file, calls }: Plan, readers: readonly string[]): readonly Proposal[] {
-  const called = [...(file.load.tools ?? []), ...calls.map(({ tool }) => tool)]
+function toolsProposal(plan: Plan, readers: readonly string[]): readonly Proposal[] {
+  const called = plannedTools(plan)
   if (called.length === 0) return []
   const others = readers.filter((tool) => !called.includes(tool))
   if (others.length === 0) return []
-  const all = [...(file.load.tools ?? []), ...others].slice(0, MAX_TOOLS)
+  const all = [...(plan.file.load.tools ?? []), ...others].slice(0, MAX_TOOLS)
   const why = `the server has ${others.length} more read-only tools`
   return [{ kind: 'tools', why, write: `load: { tools: ${JSON.stringify(all)} }` }]
 }

@@ -122,6 +122,11 @@ export interface Plan {
   readonly policy: Policy | undefined
 }
 
+/** Returns the tools that a plan names; without any the load chooses. */
+export function plannedTools({ file, calls }: Plan): readonly string[] {
+  return [...(file.load.tools ?? []), ...calls.map(({ tool }) => tool)]
+}
+
 /** Returns how the load of a plan handles errors. */
 export function resilienceOf(load: PlanFile['load']): LoadResilience {
   return {

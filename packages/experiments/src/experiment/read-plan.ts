@@ -87,20 +87,11 @@ export async function readPlan(text: string, source: PlanSource): Promise<ReadPl
     }
   }
   const plan = planOf(file, rules.source, calls, source)
-  const { steady, aborts } = plan
-  const tools = [...(file.load.tools ?? []), ...plan.calls.map(({ tool }) => tool)]
-  const own = planRejections({
-    file,
-    rules: plan.rules,
-    steady,
-    aborts,
-    tools,
-    production: plan.production,
-  })
-  const { policy } = source
-  const rejections = [...own, ...(policy === undefined ? [] : policyRejections(plan, policy))].map(
-    (rejection) => ({ ...rejection, ...document.position(rejection.path ?? []) }),
-  )
+  const { policy } = plan
+  const rejections = [
+    ...planRejections(plan),
+    ...(policy === undefined ? [] : policyRejections(plan, policy)),
+  ].map((rejection) => ({ ...rejection, ...document.position(rejection.path ?? []) }))
   return { ok: true, plan, rejections }
 }
 

@@ -3,7 +3,7 @@ import * as Type from 'typebox'
 import { resolve } from 'node:path'
 import { quoted, durationText, plain, shownUrl } from '#base'
 import type { ControlRequest } from '../commands/mcp.ts'
-import type { Plan } from '../experiment/plan.ts'
+import { plannedTools, type Plan } from '../experiment/plan.ts'
 import { type SavedPlan, readAndKeep } from '../experiment/read-plan.ts'
 import type { Rejection } from '../experiment/rejection.ts'
 import { moreRejections } from '../experiment/run-experiment.ts'
@@ -162,9 +162,9 @@ export function blastOf({ file, stages, by }: Plan): Type.Static<typeof BLAST> {
 
 /** Describes a plan to the person who approves it, one fact per line. */
 export function summaryOf(plan: Plan): readonly string[] {
-  const { file, stages, aborts, slo, digest, calls } = plan
+  const { file, stages, aborts, slo, digest } = plan
   const { maxPercent, durationMs, sampled } = blastOf(plan)
-  const tools = [...(file.load.tools ?? []), ...calls.map(({ tool }) => tool)]
+  const tools = plannedTools(plan)
   const ends = [
     ...aborts.map(({ text }) => text),
     ...slo.map(({ text }) => `${text} is not met`),
