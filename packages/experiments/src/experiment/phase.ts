@@ -1,38 +1,17 @@
 import { LOAD_DEFAULTS, type LoadOptions } from '../load/load-options.ts'
-import { type Plan, resilienceOf } from './plan.ts'
+import { resilienceOf } from './plan.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ToolsNotNamedError } from '../load/choose-tools.ts'
 import { LoadError } from '../load/load-error.ts'
 import type { LoadResult, Timeline } from '../load/results/result.ts'
 import { type RunningLoad, runLoad } from '../load/run-load.ts'
+import type { Context } from './context.ts'
 import type { EarlyEnd, PhaseResult } from './experiment-result.ts'
 import type { Measured } from './gate.ts'
 import { LoadMeter } from './load-meter.ts'
-import type { Sidecars } from './sidecars.ts'
-import type { Probe } from './probe.ts'
-import type { Samplers } from './monitor/samplers.ts'
-
-/** Configures an experiment besides its plan. */
-export interface LoadContext {
-  readonly version: string
-  /** Headers of every request; never stored. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly sidecars: Sidecars
-  /** The tools that the first phase has chosen when the plan names none. */
-  readonly called?: readonly string[]
-}
-
-/** What all phases have in common. */
-export interface PhaseContext extends LoadContext {
-  readonly plan: Plan
-  /** Undefined when the load itself is measured. */
-  readonly probe: Probe | undefined
-  readonly samplers: Samplers
-  readonly stop: AbortSignal
-}
 
 /** Returns the load options of a phase. */
-function phaseLoad(context: PhaseContext, durationMs: number): LoadOptions {
+function phaseLoad(context: Context, durationMs: number): LoadOptions {
   const { version, headers, called, sidecars } = context
   const { file, target, calls, expectations, slo, seed } = context.plan
   const { load } = file
@@ -100,12 +79,12 @@ const RETRY_MS = 250
 const NOTHING: Measured = { errors: null, success: null, p50: null, p95: null, p99: null }
 
 /** Runs the load of a phase and its checks. */
-export function runPhase(context: PhaseContext, spec: PhaseSpec) {
+export function runPhase(context: Context, spec: PhaseSpec) {
   return new PhaseRun(context, spec).run()
 }
 
 class PhaseRun {
-  readonly #context: PhaseContext
+  readonly #context: Context
   readonly #spec: PhaseSpec
   readonly #ending = new AbortController()
   readonly #draining = new AbortController()
@@ -119,7 +98,7 @@ class PhaseRun {
   #end: EarlyEnd | undefined
   #isEnough = false
 
-  constructor(context: PhaseContext, spec: PhaseSpec) {
+  constructor(context: Context, spec: PhaseSpec) {
     this.#context = context
     this.#spec = spec
     this.#stop = AbortSignal.any([context.stop, this.#ending.signal])
@@ -233,7 +212,7 @@ export function measuredOf({ counts, indicators, latency }: LoadResult): Measure
 }
 
 /** Returns a function that makes the result of a phase, which begins now. */
-function resultMaker({ probe, samplers }: PhaseContext, label: string) {
+function resultMaker({ probe, samplers }: Context, label: string) {
   const startedAt = new Date().toISOString()
   const began = performance.now()
   return (load?: LoadResult): PhaseResult => {
