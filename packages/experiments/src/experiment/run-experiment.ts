@@ -1,7 +1,6 @@
 import { ruleNames, CLAIM_PREFIX } from './armed-rules.ts'
 import { type Lock, takeLock } from './lock.ts'
 import type { ReplacedRules, Sidecars, SidecarState } from './sidecars.ts'
-import { randomBytes } from 'node:crypto'
 import { type ArmedSidecars, Arming } from './arming.ts'
 import { AlertWatch, checkSilent } from './monitor/alert-watch.ts'
 import { Samplers } from './monitor/samplers.ts'
@@ -21,6 +20,7 @@ import {
   distinct,
   podsUnreachable,
 } from './rejection.ts'
+import { newId } from './run-id.ts'
 import { runStages } from './stages.ts'
 import { Steadiness, withBaseline } from './gate.ts'
 import { Timeline } from './timeline.ts'
@@ -161,13 +161,6 @@ async function claim(arming: Arming, stop: AbortSignal): Promise<void> {
     if (!(error instanceof RulesChangedError)) throw error
     throw rejectionError('EXPERIMENT_RUNNING', 'another program is changing the rules', 'try again')
   }
-}
-
-/** Returns an id that sorts by time and is short enough for the name of a rule. */
-export function newId(now: Date): string {
-  const [day = '', time = ''] = now.toISOString().split('T')
-  const digits = `${day.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`
-  return `${digits}-${randomBytes(3).toString('hex')}`
 }
 
 const CHECK = 'check sidecar.admin, and start squall run with --rules and --admin'

@@ -1,5 +1,5 @@
 import type { EXPERIMENT_VALIDATE, RunRequest } from '../commands/experiment.ts'
-import { NotSavedError, readSavedPlan } from '../experiment/saved-plan.ts'
+import { readSavedPlan } from '../experiment/saved-plan.ts'
 import { readHistory } from '../experiment/history.ts'
 import { asInvoked, plain, quoted, readBounded } from '#base'
 import {
@@ -12,8 +12,8 @@ import {
 import { problemLines } from '#rules'
 import type { LocatedRejection } from '../experiment/plan-rejections.ts'
 import type { Rejection } from '../experiment/rejection.ts'
-import { invalidFile, InvalidFilesError, print, readText, type RequestOf } from '#cli'
-import { pastId } from './past.ts'
+import { InvalidFilesError, print, readText, type RequestOf } from '#cli'
+import { pastId, usable } from './past.ts'
 import { readPolicyFile } from '../cli/policy.ts'
 
 /** Reads the requested plan. Throws a `UsageError` when it cannot be read. */
@@ -27,14 +27,9 @@ export async function readAsked({
   const limits = await limitsOf(flags)
   if (plan.kind === 'file') return readPlanFile(plan.path, limits)
   const id = await pastId(experiments, plan.id)
-  try {
-    const { read, kept } = await readSavedPlan(experiments, id, limits)
-    const past = (await readHistory(experiments)).find((entry) => entry.id === id)
-    return { read: seeded(read, past?.seed), kept, again: id }
-  } catch (error) {
-    if (!(error instanceof NotSavedError)) throw error
-    throw invalidFile(error.message, 'squall experiment list shows the runs')
-  }
+  const { read, kept } = await usable(readSavedPlan(experiments, id, limits))
+  const past = (await readHistory(experiments)).find((entry) => entry.id === id)
+  return { read: seeded(read, past?.seed), kept, again: id }
 }
 
 /** Reads the limits of plans that flags set. Throws a `UsageError` for an invalid policy. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { PlanFile } from '../experiment/plan-schema.ts'
 import { readStored } from '../experiment/saved-plan.ts'
 import { RejectedError, type Rejection } from '../experiment/rejection.ts'
-import { newId } from '../experiment/run-experiment.ts'
+import { newId } from '../experiment/run-id.ts'
 import { rangeTexts, runText, searchRejection, spanOf, wholeText } from '../search/search-plan.ts'
 import {
   type PastSearch,

@@ -2,6 +2,7 @@ import { fieldsOf, parsedJson } from '#base'
 import { type KubeClient, type KubeRequest, pathOf, PODS } from '#kubernetes'
 import { EXPERIMENT_SCHEMA, type ExperimentResult } from '../../experiment/experiment-result.ts'
 import type { Rejection } from '../../experiment/rejection.ts'
+import { RUN_ID } from '../../experiment/run-id.ts'
 import { RUNNER } from './job-manifest.ts'
 
 /** The last line that a runner prints with `--json`. */
@@ -15,7 +16,6 @@ export interface LoggedPod {
   readonly name: string
 }
 
-const RUN_ID = /^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/
 const STAMPED = /^(\S+) (.*)$/
 
 /** Reads the log of the runner: as far as it has got, or within a time until the runner ends. */
