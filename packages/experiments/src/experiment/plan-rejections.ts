@@ -19,7 +19,7 @@ import type { Rejection } from './rejection.ts'
 import { plannedTools, type Plan, type RulesSource, type WrittenRule } from './plan.ts'
 import type { ToolInfo } from '../load/clients/load-client.ts'
 import { nearestName, quoted } from '#base'
-import type { Call } from '#protocol'
+import { toolCall } from './tool-call.ts'
 
 /** A rejection and its position in the file. */
 export type LocatedRejection = Rejection & Pick<Problem, 'line' | 'column'>
@@ -212,28 +212,7 @@ export function toolMatcher(
   const parsed = parseRules(JSON.stringify({ rules: [asked] }))
   if (!parsed.ok) return () => true
   const ruleSet = compileRules(parsed.file)
-  return (name) => {
-    const facts = {
-      call: callOf(name),
-      headers: Object.entries(headers).flat(),
-      session: undefined,
-      client: undefined,
-      http: { method: 'POST', path: '/mcp' },
-    }
-    return explain(ruleSet, facts, 0).rules.some(({ matches }) => matches)
-  }
-}
-
-function callOf(name: string): Call {
-  return {
-    id: 1,
-    method: 'tools/call',
-    name,
-    params: { name, arguments: {} },
-    transport: 'streamable-http',
-    protocolVersion: undefined,
-    progressToken: undefined,
-  }
+  return (name) => explain(ruleSet, toolCall(name, headers), 0).rules.some(({ matches }) => matches)
 }
 
 function toolOf(rule: WrittenRule): string | undefined {

@@ -20,8 +20,8 @@ import { type Predicted, predict, type RoundValue } from './interval.ts'
 import { type MeasuredTool, type Measurement, WRONG } from './measured.ts'
 import { LEFT_OUT, notModelled, stageRules } from './modelled.ts'
 import { cumulated, drawTool, chosen, type ToolModel } from './tool-model.ts'
-import type { Call } from '#protocol'
 import type { PlanFile } from '../experiment/plan-schema.ts'
+import { toolCall } from '../experiment/tool-call.ts'
 import type { PlannedCall } from '../load/call-plan.ts'
 import type { CallResponse, LoadClient } from '../load/clients/load-client.ts'
 import { LOAD_DEFAULTS } from '../load/load-options.ts'
@@ -330,7 +330,7 @@ class PodRun {
     this.#setup = setup
     this.recorder = new Recorder(() => this.#clock.now())
     this.#states.adopt(setup.rules, 0)
-    const models = setup.tools.map((model) => [model.tool, { model, facts: factsOf(model.tool) }])
+    const models = setup.tools.map((model) => [model.tool, { model, facts: toolCall(model.tool) }])
     this.#models = new Map(models as [])
   }
 
@@ -459,18 +459,4 @@ function tooMany(): RejectedError {
     `a pod would make more than ${MOST_ATTEMPTS} calls and retries in a stage: the clients call again as fast as calls fail`,
     'limit the stages with --fleet-tasks, or give the load a rate',
   )
-}
-
-function factsOf(tool: string): CallFacts {
-  const call: Call = {
-    id: 1,
-    method: 'tools/call',
-    name: tool,
-    params: { name: tool },
-    transport: 'streamable-http',
-    protocolVersion: undefined,
-    progressToken: undefined,
-  }
-  const http = { method: 'POST', path: '/mcp' }
-  return { call, headers: [], session: undefined, client: undefined, http }
 }
