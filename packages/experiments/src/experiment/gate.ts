@@ -1,4 +1,5 @@
 import { durationText, latency, percentage, readFactor } from '#base'
+import type { LoadResult } from '../load/results/result.ts'
 import { type GateSample, type Recovery, recoveryOf, steadyFrom } from '../indicators/indicators.ts'
 
 /** The measures of calls: rates from 0 to 1, or latencies in milliseconds. */
@@ -37,6 +38,15 @@ export interface Gate {
 /** The measured values; null without data. */
 export type Measured = Readonly<Record<CallMeasure, number | null>> &
   Readonly<Partial<Record<Extra, number | null>>>
+
+/** Returns the measures of a whole load; null without a load or a call. */
+export function measuredOf(load: LoadResult | undefined): Measured {
+  if (load === undefined) return { errors: null, success: null, p50: null, p95: null, p99: null }
+  const { calls, responded } = load.counts
+  const { p50, p95, p99 } = load.latency.summary
+  const errors = calls === 0 ? null : (calls - responded) / calls
+  return { errors, success: load.indicators.tcsr, p50, p95, p99 }
+}
 
 /**
  * Returns the gate that fails beyond a limit, which is in milliseconds or in percent, for a time. A

@@ -7,7 +7,7 @@ import type { LoadResult, Timeline } from '../load/results/result.ts'
 import { type RunningLoad, runLoad } from '../load/run-load.ts'
 import type { Context } from './context.ts'
 import type { EarlyEnd, PhaseResult } from './experiment-result.ts'
-import type { Measured } from './gate.ts'
+import { type Measured, measuredOf } from './gate.ts'
 import { LoadMeter } from './load-meter.ts'
 
 /** Returns the load options of a phase. */
@@ -75,8 +75,6 @@ export interface PhaseSpec {
 const TICK_MS = 100
 const POLL_MS = 300
 const RETRY_MS = 250
-
-const NOTHING: Measured = { errors: null, success: null, p50: null, p95: null, p99: null }
 
 /** Runs the load of a phase and its checks. */
 export function runPhase(context: Context, spec: PhaseSpec) {
@@ -204,20 +202,13 @@ async function every(ms: number, signal: AbortSignal, check: () => Promise<void>
   }
 }
 
-export function measuredOf({ counts, indicators, latency }: LoadResult): Measured {
-  const { p50, p95, p99 } = latency.summary
-  const { calls, responded } = counts
-  const errors = calls === 0 ? null : (calls - responded) / calls
-  return { errors, success: indicators.tcsr, p50, p95, p99 }
-}
-
 /** Returns a function that makes the result of a phase, which begins now. */
 function resultMaker({ probe, samplers }: Context, label: string) {
   const startedAt = new Date().toISOString()
   const began = performance.now()
   return (load?: LoadResult): PhaseResult => {
-    const own = load === undefined ? NOTHING : measuredOf(load)
-    const measured = { ...(probe?.measured(began) ?? own), ...samplers.measured(began) }
+    const own = probe?.measured(began) ?? measuredOf(load)
+    const measured = { ...own, ...samplers.measured(began) }
     const durationMs = Math.round(performance.now() - began)
     return { label, startedAt, durationMs, measured, ...(load && { load }) }
   }

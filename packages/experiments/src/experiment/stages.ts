@@ -1,7 +1,7 @@
 import { AdminError } from '#admin-api'
 import { Observations, unexpectedErrors } from './expectations.ts'
 import { type HeldSessions, holdSessions } from './held-sessions.ts'
-import { AbortWatch, anyFails, type FailedGate, fails, shownMeasure } from './gate.ts'
+import { AbortWatch, anyFails, type FailedGate, fails, measuredOf, shownMeasure } from './gate.ts'
 import {
   type EarlyEnd,
   INTERRUPTED,
@@ -9,7 +9,7 @@ import {
   RULES_CHANGED,
   type StageResult,
 } from './experiment-result.ts'
-import { type Moment, measuredOf, runPhase } from './phase.ts'
+import { type Moment, runPhase } from './phase.ts'
 import type { Plan, Stage } from './plan.ts'
 import { RejectedError, RulesChangedError } from './rejection.ts'
 import type { Context, Stages } from './context.ts'
