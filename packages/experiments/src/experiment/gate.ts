@@ -1,6 +1,5 @@
 import { durationText, latency, percentage, readFactor } from '#base'
 import type { LoadResult } from '../load/results/result.ts'
-import { type GateSample, type Recovery, recoveryOf, steadyFrom } from '../indicators/indicators.ts'
 
 /** The measures of calls: rates from 0 to 1, or latencies in milliseconds. */
 export const MEASURES = ['errors', 'success', 'p50', 'p95', 'p99'] as const
@@ -178,6 +177,11 @@ export function failureTexts(gates: readonly Gate[], measured: Measured): readon
     })
 }
 
+interface GateSample {
+  readonly at: number
+  readonly failed: boolean
+}
+
 /** Records when gates failed, from the first injection on. */
 export class Steadiness {
   readonly #samples: GateSample[] = []
@@ -194,31 +198,45 @@ export class Steadiness {
 
   /** Returns the time for which no gate has failed, up to the last measurement. */
   steadyForMs(since: number): number {
-    const after = this.#samples.filter(({ at }) => at >= since)
-    const first = steadyFrom(after)
-    return first === undefined ? 0 : after.at(-1)!.at - first.at
+    const first = this.#steadyFrom(since)
+    return first === undefined ? 0 : this.#samples.at(-1)!.at - first.at
   }
 
   /** The start of the stage in which a gate first failed, or else of the last stage. */
   get injectedAt(): number | undefined {
-    const first = this.#samples.find(({ failed }) => failed)
-    return this.#injectedBefore(first?.at ?? Infinity)
+    return this.#injectedBefore(this.#firstFailed?.at ?? Infinity)
   }
 
   /**
    * Returns the times to detect and to recover, from the start of the stage in which a gate first
-   * failed.
+   * failed. Recovered means that no gate has failed for `steadyForMs` at the end.
    */
-  recovery(steadyForMs: number): Recovery {
+  recovery(steadyForMs: number) {
     const { injectedAt } = this
-    if (injectedAt === undefined) return { detectMs: undefined, recoverMs: undefined }
-    return recoveryOf(this.#samples, injectedAt, steadyForMs)
+    const failed = this.#firstFailed
+    if (injectedAt === undefined || failed === undefined) return {}
+    const steady = this.#steadyFrom(injectedAt)
+    const isSteady = steady !== undefined && this.steadyForMs(injectedAt) >= steadyForMs
+    return {
+      detectMs: failed.at - injectedAt,
+      recoverMs: isSteady ? steady.at - injectedAt : undefined,
+    }
   }
 
   /** Returns the time since the start of the stage in which a moment was, or that it followed. */
   sinceInjection(at: number): number | undefined {
     const injectedAt = this.#injectedBefore(at)
     return injectedAt === undefined ? undefined : at - injectedAt
+  }
+
+  get #firstFailed(): GateSample | undefined {
+    return this.#samples.find(({ failed }) => failed)
+  }
+
+  /** Returns the first sample since a time that no failed one follows. */
+  #steadyFrom(since: number): GateSample | undefined {
+    const last = this.#samples.findLastIndex(({ failed }) => failed)
+    return this.#samples.slice(last + 1).find(({ at }) => at >= since)
   }
 
   #injectedBefore(moment: number): number | undefined {
