@@ -96,11 +96,7 @@ function verdictOf(end: EarlyEnd | undefined): Verdict {
   return isFailure(end) ? 'failed' : 'inconclusive'
 }
 
-function endOf({
-  stages,
-  restored,
-  after,
-}: EndInput): (EarlyEnd & { readonly stage: string | null }) | undefined {
+function endOf({ stages, restored, after }: EndInput): Stages['end'] {
   if (stages.end !== undefined) return stages.end
   if (after === undefined) return { ...(restored ? INTERRUPTED : RULES_CHANGED), stage: null }
   if (after.end !== undefined) return { ...after.end, stage: null }

@@ -217,9 +217,7 @@ function injecting(rules: readonly Rule[]): readonly Rule[] {
   )
 }
 
-async function ask(
-  sidecars: Sidecars,
-): Promise<{ readonly states: readonly SidecarState[]; readonly rules: readonly Rule[] }> {
+async function ask(sidecars: Sidecars) {
   try {
     const states = await sidecars.states()
     if (states.length === 0) throw new AdminError('no pod with a sidecar is running')

@@ -185,20 +185,14 @@ function weightsOf({ file, calls }: Plan, tools: readonly string[]): Float64Arra
 }
 
 /** Returns the tasks and the time of a stage on one pod. */
-function boundsOf(
-  { plan, pods, tasks }: SimulateOptions,
-  pod: number,
-): { readonly tasks: number; readonly durationMs: number } {
+function boundsOf({ plan, pods, tasks }: SimulateOptions, pod: number) {
   if (tasks === undefined) return { tasks: Infinity, durationMs: plan.file.hold }
   const part = Math.floor(((pod + 1) * tasks) / pods) - Math.floor((pod * tasks) / pods)
   return { tasks: part, durationMs: Infinity }
 }
 
 /** Chooses the rounds, and the pods of each: at least two, whose difference shows their variance. */
-function sizeOf(
-  options: SimulateOptions,
-  stages: number,
-): { readonly rounds: number; readonly podsPerRound: number } {
+function sizeOf(options: SimulateOptions, stages: number) {
   const { pods, plan, maxCalls = MANY_CALLS } = options
   const callsPerPod = Math.ceil(tasksPerPod(options)) * plan.file.load.fanOut
   if (callsPerPod > MOST_CALLS_PER_POD) {
