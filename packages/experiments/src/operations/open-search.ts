@@ -4,13 +4,13 @@ import type { Plan } from '../experiment/plan.ts'
 import type { ReadAndSaved, SavedPlan } from '../experiment/read-plan.ts'
 import { readStored } from '../experiment/saved-plan.ts'
 import type { Rejection } from '../experiment/rejection.ts'
-import { LoadError } from '../load/load-error.ts'
 import { type Condition, parseCondition } from '../search/condition.ts'
 import type { SearchPlan } from '../search/search-plan.ts'
 import { readSearch, type SearchSettings } from '../search/search-result.ts'
 import { parseVariations, type Variation } from '../search/variation.ts'
 import { readYaml } from '#rules'
 import { invalidFile, type RequestOf } from '#cli'
+import { usable } from '../cli/read-input.ts'
 import { limitsOf, readAsked, validPlan } from './read-plans.ts'
 
 export type SearchRequest = RequestOf<typeof EXPERIMENT_SEARCH>
@@ -43,8 +43,8 @@ export async function openSearch(request: SearchRequest) {
 
 function searchOf({ read, kept }: ReadAndSaved, settings: SearchSettings): OpenedSearch {
   const { plan, rejections } = validPlan(kept.file, read)
-  const variations = usable('--vary', () => parseVariations(settings.vary))
-  const condition = usable('--until', () => parseCondition(settings.until))
+  const variations = usable(() => parseVariations(settings.vary), '--vary: ')
+  const condition = usable(() => parseCondition(settings.until), '--until: ')
   return { ...searchPlan({ plan, kept }, variations, condition), rejections, kept, settings }
 }
 
@@ -55,13 +55,4 @@ export function searchPlan(
 ): SearchPlan {
   const written = fieldsOf(readYaml(kept.text).value)
   return { plan, directory: kept.directory, written, variations, condition }
-}
-
-function usable<T>(option: string, read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (!(error instanceof LoadError)) throw error
-    throw invalidFile(`${option}: ${error.wrong}`, error.fix)
-  }
 }
