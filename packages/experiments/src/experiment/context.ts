@@ -27,8 +27,6 @@ export interface ExperimentOptions {
   /** Reads the environment label of a namespace; undefined when the label cannot be read. */
   readonly namespaceLabel?: (namespace: string) => Promise<SourcedName | undefined>
   readonly past: readonly HistoryEntry[]
-  /** The time limit for the sidecar to activate new rules. */
-  readonly activationMs?: number
   readonly again?: string
   /** Headers of requests to monitoring systems; never stored. */
   readonly monitorHeaders?: Readonly<Record<string, string>> | undefined

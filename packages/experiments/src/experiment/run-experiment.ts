@@ -88,7 +88,6 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
 /** Opens the rules to replace, after those of an experiment that died have been restored. */
 async function openArming(options: ExperimentOptions, id: string, lock: Lock): Promise<Arming> {
   const { plan, sidecars, onEvent } = options
-  const { activationMs = sidecars.paces.activationMs } = options
   const dead = await sidecars.recover(lock.dead)
   if (dead !== undefined) {
     const restored = `squall restored the ${sidecars.rulesSource.name}`
@@ -96,7 +95,7 @@ async function openArming(options: ExperimentOptions, id: string, lock: Lock): P
   }
   const [found, rules] = await mayBegin(options, id, dead ?? lock.dead?.id)
   if (rules.backup !== undefined) await lock.note(rules.backup.path, rules.backup.previous)
-  return new Arming(plan, id, { ...found, sidecars, rules, activationMs })
+  return new Arming(plan, id, { ...found, sidecars, rules })
 }
 
 /** Returns what measures the target and its monitoring, besides the load. */

@@ -139,10 +139,10 @@ export function isUnready({ plan, sidecars }: Pick<Context, 'plan' | 'sidecars'>
 
 /** Returns a poll that checks that the sidecars return to the previous rules and keep them. */
 function withdrawal(
-  { sidecars, arming, activationMs = sidecars.paces.activationMs }: Context,
+  { sidecars, arming }: Context,
   report: (at: number) => void,
 ): (signal: AbortSignal) => Promise<EarlyEnd | undefined> {
-  const until = performance.now() + activationMs
+  const until = performance.now() + sidecars.paces.activationMs
   let withdrawn = false
   return sidecarPoll(sidecars, (states) => {
     const now = performance.now()
