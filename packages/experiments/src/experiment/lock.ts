@@ -4,7 +4,7 @@ import { link, mkdir, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.ts'
+import { isAlive, type ProcessIdentity, statOf } from './process-identity.ts'
 import { rejectionError } from './rejection.ts'
 import type { Previous } from './rules-file.ts'
 
@@ -43,7 +43,8 @@ export async function takeLock(directory: string, target: URL, id: string): Prom
   const path = join(directory, `${keyOf(target)}.lock`)
   const shown = shownUrl(target)
   const own: LockHolder = {
-    ...(await ownIdentity()),
+    pid: process.pid,
+    began: (await statOf(process.pid))?.began,
     id,
     host: hostname(),
     startedAt: new Date().toISOString(),
