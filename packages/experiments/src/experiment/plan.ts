@@ -19,8 +19,6 @@ export type WrittenRule = Readonly<Record<string, unknown>> & { readonly name: s
 /** Valid rules as written, without defaults. */
 export interface RulesSource {
   readonly digest: string
-  /** The text, so that a run can be repeated after the file has changed. */
-  readonly text: string
   readonly seed: number | undefined
   readonly maxActive: number | undefined
   readonly enabled: boolean
@@ -35,7 +33,6 @@ export function readRulesText(
   const written = (document?.value ?? {}) as Readonly<Record<string, unknown>>
   return {
     digest: sha256Of(text),
-    text,
     seed: numberIn(written, 'seed'),
     maxActive: numberIn(written, 'maxActive'),
     enabled: parsed.file.enabled,
@@ -45,15 +42,8 @@ export function readRulesText(
 
 /** Converts the inline rules of a plan, which are valid because the plan is. */
 export function inlineRules(rules: readonly WrittenRule[]): RulesSource {
-  const text = `${JSON.stringify({ version: 1, rules }, null, 2)}\n`
-  return {
-    digest: sha256Of(text),
-    text,
-    seed: undefined,
-    maxActive: undefined,
-    enabled: true,
-    rules,
-  }
+  const digest = sha256Of(`${JSON.stringify({ version: 1, rules }, null, 2)}\n`)
+  return { digest, seed: undefined, maxActive: undefined, enabled: true, rules }
 }
 
 function numberIn(value: Readonly<Record<string, unknown>>, key: string): number | undefined {

@@ -134,7 +134,7 @@ function openRecord(experiments: string, search: OpenedSearch, earlier: SearchRe
   const { settings, variations, condition, plan, kept } = search
   const [first, second] = variations
   const varied = { ...spanOf(first!), second: second && spanOf(second) }
-  const asked = { ...settings, errorRates: settings, maxFailedShare: condition.limit }
+  const asked = { ...settings, maxFailedShare: condition.limit }
   const limits = new LimitSearch({ ...varied, ...asked }, earlier?.points)
   const id = earlier?.id ?? newId(new Date())
   const startedAt = earlier?.startedAt ?? new Date().toISOString()
