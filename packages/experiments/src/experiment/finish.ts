@@ -40,8 +40,8 @@ function endedResult(context: Context, parts: EndInput): Ended {
   const { startedAt, before, tools, stages, restored, after, timeline } = parts
   const end = endOf(parts)
   const verdict = verdictOf(end)
-  const steadyForMs = plan.file.steadyState.for
-  const { detectMs, recoverMs } = steadiness.recovery(steadyForMs)
+  const recovery = steadiness.recovery(plan.file.steadyState.for)
+  const { injectedAt = 0, detectedAt, recoveredAt } = recovery
   const noticed = alerts.results((at) => steadiness.sinceInjection(at))
   const phases = [before, ...stages.results, ...(after === undefined ? [] : [after.phase])]
   const { description } = plan.file
@@ -67,8 +67,8 @@ function endedResult(context: Context, parts: EndInput): Ended {
     failedGate: end?.failedGate ?? null,
     rollbackMs: stages.rollbackMs === null ? null : Math.round(stages.rollbackMs),
     restored,
-    mttdMs: detectMs === undefined ? null : Math.round(detectMs),
-    mttrMs: recoverMs === undefined ? null : Math.round(recoverMs),
+    mttdMs: detectedAt === undefined ? null : Math.round(detectedAt - injectedAt),
+    mttrMs: recoveredAt === undefined ? null : Math.round(recoveredAt - injectedAt),
     alerts: noticed,
     before,
     stages: stages.results,
@@ -78,16 +78,12 @@ function endedResult(context: Context, parts: EndInput): Ended {
     gates: phaseGates(plan, before, stages.results),
     facts: timeline.facts({
       phases,
-      detectedAt: verdict === 'passed' ? undefined : later(steadiness.injectedAt, detectMs),
-      recoveredAt: later(steadiness.injectedAt, recoverMs),
+      detectedAt: verdict === 'passed' ? undefined : detectedAt,
+      recoveredAt,
       rollbackMs: stages.rollbackMs,
       alerts: noticed,
     }),
   }
-}
-
-function later(at: number | undefined, ms: number | undefined): number | undefined {
-  return at === undefined || ms === undefined ? undefined : at + ms
 }
 
 function verdictOf(end: EarlyEnd | undefined): Verdict {

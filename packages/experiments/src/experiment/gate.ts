@@ -202,35 +202,22 @@ export class Steadiness {
     return first === undefined ? 0 : this.#samples.at(-1)!.at - first.at
   }
 
-  /** The start of the stage in which a gate first failed, or else of the last stage. */
-  get injectedAt(): number | undefined {
-    return this.#injectedBefore(this.#firstFailed?.at ?? Infinity)
-  }
-
   /**
-   * Returns the times to detect and to recover, from the start of the stage in which a gate first
-   * failed. Recovered means that no gate has failed for `steadyForMs` at the end.
+   * Returns when a gate first failed, when the stage of that began, and when the target recovered: no
+   * gate has failed since, and for `steadyForMs` at least. Without a failure there is no time.
    */
   recovery(steadyForMs: number) {
-    const { injectedAt } = this
-    const failed = this.#firstFailed
-    if (injectedAt === undefined || failed === undefined) return {}
-    const steady = this.#steadyFrom(injectedAt)
-    const isSteady = steady !== undefined && this.steadyForMs(injectedAt) >= steadyForMs
-    return {
-      detectMs: failed.at - injectedAt,
-      recoverMs: isSteady ? steady.at - injectedAt : undefined,
-    }
+    const detectedAt = this.#samples.find(({ failed }) => failed)?.at
+    if (detectedAt === undefined) return {}
+    const isSteady = this.steadyForMs(detectedAt) >= steadyForMs
+    const recoveredAt = isSteady ? this.#steadyFrom(detectedAt)?.at : undefined
+    return { injectedAt: this.#injectedBefore(detectedAt), detectedAt, recoveredAt }
   }
 
   /** Returns the time since the start of the stage in which a moment was, or that it followed. */
   sinceInjection(at: number): number | undefined {
     const injectedAt = this.#injectedBefore(at)
     return injectedAt === undefined ? undefined : at - injectedAt
-  }
-
-  get #firstFailed(): GateSample | undefined {
-    return this.#samples.find(({ failed }) => failed)
   }
 
   /** Returns the first sample since a time that no failed one follows. */

@@ -22,22 +22,21 @@ function recorded(samples: typeof SAMPLES, ...injections: readonly number[]): St
   return steadiness
 }
 
-test('times to detect and to recover count from the injection', () => {
+test('a failure is detected and recovered from after an injection', () => {
   const once = recorded(SAMPLES, 500)
-  const recovered = { detectMs: 1500, recoverMs: 3500 }
+  const recovered = { injectedAt: 500, detectedAt: 2000, recoveredAt: 4000 }
   expect(once.recovery(0)).toEqual(recovered)
   expect(once.recovery(2000)).toEqual(recovered)
-  expect(once.recovery(2001)).toEqual({ detectMs: 1500, recoverMs: undefined })
+  const detected = { injectedAt: 500, detectedAt: 2000, recoveredAt: undefined }
+  expect(once.recovery(2001)).toEqual(detected)
   expect(recorded(SAMPLES, 3500).recovery(0)).toEqual({})
-  expect(recorded(SAMPLES.slice(0, 4), 500).recovery(0)).toEqual({ detectMs: 1500 })
+  expect(recorded(SAMPLES.slice(0, 4), 500).recovery(0)).toEqual(detected)
   expect(recorded(SAMPLES).recovery(0)).toEqual({})
 })
 
-test('they count from the start of the stage in which a gate first failed', () => {
-  const twice = recorded(SAMPLES, 500, 1500)
-  expect(twice.injectedAt).toBe(1500)
-  expect(twice.recovery(2000)).toEqual({ detectMs: 500, recoverMs: 2500 })
-  expect(recorded(SAMPLES, 500, 2500).recovery(2000)).toEqual({ detectMs: 1500, recoverMs: 3500 })
+test('the injection is the start of the stage in which a gate first failed', () => {
+  expect(recorded(SAMPLES, 500, 1500).recovery(2000)).toMatchObject({ injectedAt: 1500 })
+  expect(recorded(SAMPLES, 500, 2500).recovery(2000)).toMatchObject({ injectedAt: 500 })
 })
 
 test('the time without a failure counts from the last one, or from a later moment', () => {
