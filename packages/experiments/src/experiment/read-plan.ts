@@ -72,7 +72,8 @@ export async function readPlan(text: string, source: PlanSource): Promise<ReadPl
     problems: [{ file, problems }],
   })
   if (text.length > MAX_PLAN_BYTES) {
-    return failed(source.file, [at('too_large', 'a plan must not exceed 1 MiB', '')])
+    const message = 'a plan must not exceed 1 MiB'
+    return failed(source.file, [{ code: 'too_large', message, path: '', line: 1, column: 1 }])
   }
   const document = readYaml(text)
   const problems = [...document.problems, ...planFindings(document)]
@@ -210,10 +211,7 @@ async function rulesOf(
     text = await readText(path)
   } catch (error) {
     const message = `the file cannot be read: ${systemReason(error)}`
-    return {
-      file: name,
-      problems: [{ ...at('unreadable', message, 'rules'), ...document.position(['rules']) }],
-    }
+    return { file: name, problems: [unreadable(message, ['rules'], document)] }
   }
   const source = readRulesText(text)
   return 'problems' in source ? { file: path, problems: source.problems } : { source }
@@ -229,13 +227,12 @@ async function callsOf(
     return parseCalls(await readText(resolve(directory, load.calls)))
   } catch (error) {
     const reason = error instanceof LoadError ? `${error.wrong}; ${error.fix}` : systemReason(error)
-    const where = document.position(['load', 'calls'])
-    return { file: name, problems: [{ ...at('unreadable', reason, 'load.calls'), ...where }] }
+    return { file: name, problems: [unreadable(reason, ['load', 'calls'], document)] }
   }
 }
 
-function at(code: Problem['code'], message: string, path: string): Problem {
-  return { code, message, path, line: 1, column: 1 }
+function unreadable(message: string, path: readonly string[], document: YamlDocument): Problem {
+  return { code: 'unreadable', message, path: path.join('.'), ...document.position(path) }
 }
 
 /** A stored plan with all its files, so that the run can be repeated exactly. */
