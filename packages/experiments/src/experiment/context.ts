@@ -48,7 +48,6 @@ export interface Context extends ExperimentOptions {
   readonly steadiness: Steadiness
   readonly alerts: AlertWatch
   readonly samplers: Samplers
-  readonly names: ReadonlySet<string>
 }
 
 export interface Stages {

@@ -1,4 +1,4 @@
-import { ruleNames, CLAIM_PREFIX } from './armed-rules.ts'
+import { CLAIM_PREFIX } from './armed-rules.ts'
 import { type Lock, takeLock } from './lock.ts'
 import type { ReplacedRules, Sidecars, SidecarState } from './sidecars.ts'
 import { type ArmedSidecars, Arming } from './arming.ts'
@@ -59,8 +59,7 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
   const onStop = (): void => void arming.restore().catch(() => {})
   stop.addEventListener('abort', onStop, { once: true })
   const watches = watchesOf(options)
-  const names = new Set(ruleNames(plan))
-  const first: Context = { ...options, ...watches, id, arming, names }
+  const first: Context = { ...options, ...watches, id, arming }
   const startedAt = new Date()
   try {
     await options.onBegin?.()

@@ -99,6 +99,7 @@ class StageChecks {
   readonly #context: Context
   readonly #aborts: AbortWatch
   readonly #isLast: boolean
+  readonly #names: ReadonlySet<string>
   readonly #observations: Observations
   readonly #began = performance.now()
   /** True once the calls were enough to check the abort conditions continuously. */
@@ -109,6 +110,7 @@ class StageChecks {
     const { hold } = plan.file
     this.#context = context
     this.#aborts = aborts
+    this.#names = new Set(plan.rules?.rules.map(({ name }) => name))
     this.#isLast = index === plan.stages.length - 1
     this.#observations = new Observations(this.#isLast ? plan.expected : [])
     // The alerts have their whole time to fire.
@@ -144,8 +146,8 @@ class StageChecks {
   }
 
   async count(signal?: AbortSignal): Promise<void> {
-    const { sidecars, names } = this.#context
-    this.counts = await sidecars.counts(names, signal)
+    const { sidecars } = this.#context
+    this.counts = await sidecars.counts(this.#names, signal)
   }
 
   /** Returns the reason to end after the stage; `end` is the one that ended its load. */
