@@ -35,25 +35,7 @@ export const SIMULATION_SCHEMA = 'squall.simulation/1'
 /** The predicted quantities of a stage. Latencies are of tasks, in milliseconds. */
 export type Quantity = keyof ReturnType<typeof quantitiesOf>
 
-export interface SimulatedStage {
-  readonly label: string
-  readonly share: number
-  readonly predicted: Readonly<Record<Quantity, Predicted | null>>
-}
-
-export interface Simulation {
-  readonly schema: typeof SIMULATION_SCHEMA
-  readonly plan: string
-  readonly seed: number
-  readonly pods: number
-  readonly rounds: number
-  /** The pods of a round: a sample of a large fleet. */
-  readonly podsPerRound: number
-  readonly simulatedTasks: number
-  readonly sources: readonly Pick<Measurement, 'source' | 'startedAt' | 'calls' | 'retries'>[]
-  readonly stages: readonly SimulatedStage[]
-  readonly leftOut: readonly string[]
-}
+export type Simulation = NonNullable<Awaited<ReturnType<typeof simulate>>>
 
 export interface SimulateOptions {
   readonly plan: Plan
@@ -80,7 +62,7 @@ const NO_FAULTS: RuleFileSpec = { rules: [] }
  * Predicts the effect of a plan on a fleet, of which each pod gets the load of the plan; undefined
  * when it was stopped. Throws a `RejectedError`.
  */
-export async function simulate(options: SimulateOptions): Promise<Simulation | undefined> {
+export async function simulate(options: SimulateOptions) {
   const { plan, measurements, pods, seed, onProgress } = options
   const problems = notModelled(plan)
   if (problems.length > 0) throw new RejectedError(...problems)
@@ -102,6 +84,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulation | u
     seed,
     pods,
     rounds,
+    // A sample of a large fleet.
     podsPerRound,
     simulatedTasks,
     sources: measurements.map(({ source, startedAt, calls, retries }) => {
