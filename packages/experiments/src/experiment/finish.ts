@@ -10,7 +10,7 @@ import {
   RULES_CHANGED,
   type Verdict,
 } from './experiment-result.ts'
-import type { After } from './steady-phases.ts'
+import type { runAfterPhase } from './steady-phases.ts'
 import type { Context, Stages } from './context.ts'
 import type { HistoryEntry } from './history.ts'
 import { plannedTools, type Plan } from './plan.ts'
@@ -26,7 +26,7 @@ export interface EndInput {
   readonly tools: readonly string[]
   readonly stages: Stages
   readonly restored: boolean
-  readonly after: After | undefined
+  readonly after: Awaited<ReturnType<typeof runAfterPhase>> | undefined
   readonly timeline: Timeline
 }
 

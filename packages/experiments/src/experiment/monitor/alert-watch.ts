@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { durationText, quoted } from '#base'
 import type { AlertResult, EarlyEnd } from '../experiment-result.ts'
 import { type Rejection, RejectedError } from '../rejection.ts'
-import { type AlertAccess, type AlertReport, type AlertSpec, askAlert } from './alert-source.ts'
+import { type AlertAccess, type AlertSpec, askAlert } from './alert-source.ts'
 import { MonitorError } from '#protocol'
 
 /** The pause between two requests. */
@@ -169,7 +169,7 @@ export class AlertWatch {
   async #ask(state: AlertState): Promise<void> {
     const began = performance.now()
     const access = { headers: this.#headers, signal: this.#closing.signal }
-    let report: AlertReport
+    let report: Awaited<ReturnType<typeof askAlert>>
     try {
       report = await askAlert(state.spec, access)
     } catch (error) {
