@@ -1,4 +1,5 @@
 import type { EndCode, ExperimentResult } from '../experiment/experiment-result.ts'
+import { phasesOf } from '../experiment/experiment-tables.ts'
 import { percentage } from '#base'
 import { readAndKeep } from '../experiment/read-plan.ts'
 import { filesOf } from '../experiment/saved-plan.ts'
@@ -6,18 +7,8 @@ import { RejectedError, rejectionError } from '../experiment/rejection.ts'
 import { batchesOf, type Condition } from '../search/condition.ts'
 import type { SearchEnd } from '../search/search-result.ts'
 import { type Batch, type Decision, sum } from '../search/sequential-test.ts'
-import type { Measurement } from '../search/limit-search.ts'
 import type { OpenedSearch } from './open-search.ts'
 import { type RunAccess, runHere, storeResult, tooManyRuns, withSidecars } from './run-here.ts'
-
-/** One run of a search: what it proves, if anything, and why the search cannot go on, if so. */
-interface PointRun {
-  readonly id: string
-  readonly calls: number
-  readonly measurement: Measurement | undefined
-  readonly end: SearchEnd | undefined
-  readonly text: string
-}
 
 /** The codes by which a magnitude fails without a count of calls. */
 const FAILED: ReadonlySet<EndCode> = new Set<EndCode>([
@@ -46,7 +37,7 @@ export async function runPoint(
     readonly stop: AbortSignal
     readonly decide: (batches: readonly Batch[]) => Decision['kind']
   },
-): Promise<PointRun> {
+) {
   const { read, kept } = await readAndKeep(stored.file, text, filesOf(stored), limits)
   // The whole range is checked before the first run; one stage may skip those before it.
   if (!read.ok) throw rejectionError('NOT_SEARCHABLE', 'the plan is invalid', 'change the range')
@@ -74,11 +65,11 @@ export async function runPoint(
   return pointOf(result, condition)
 }
 
-function pointOf(result: ExperimentResult, condition: Condition): PointRun {
-  const { id, code, why, before, stages, after, steadyAfter } = result
+/** Returns what a run proves, if anything, and why the search cannot go on, if so. */
+function pointOf(result: ExperimentResult, condition: Condition) {
+  const { id, code, why, stages, steadyAfter } = result
   const [stage] = stages
-  const phases = [before, ...stages, ...(after === null ? [] : [after])]
-  const calls = phases.reduce((total, { load }) => total + (load?.counts.calls ?? 0), 0)
+  const calls = phasesOf(result).reduce((all, { load }) => all + (load?.counts.calls ?? 0), 0)
   const batches = stage?.load === undefined ? [] : batchesOf(stage.load.timeline, condition)
   const counted = sum(batches, 'calls')
   const failed = `${percentage(sum(batches, 'failed') / Math.max(1, counted))} of ${counted} calls failed`
