@@ -62,9 +62,8 @@ export interface PhaseSpec {
    * lets the in-flight calls end.
    */
   readonly tick: (moment: Moment) => EarlyEnd | 'enough' | 'drain' | undefined
-  /** Called repeatedly, with a pause between two calls. */
+  /** Called repeatedly, at the pace of the sidecars. */
   readonly poll?: (signal: AbortSignal) => Promise<EarlyEnd | undefined>
-  readonly pollMs?: number
   readonly begun?: (signal: AbortSignal) => Promise<EarlyEnd | undefined>
   /** Called as soon as a reason to end is detected. */
   readonly onEnd?: (end: EarlyEnd) => void
@@ -73,7 +72,6 @@ export interface PhaseSpec {
 }
 
 const TICK_MS = 100
-const POLL_MS = 300
 const RETRY_MS = 250
 
 /** Runs the load of a phase and its checks. */
@@ -144,13 +142,13 @@ class PhaseRun {
   }
 
   readonly #begun = (run: RunningLoad): void => {
-    const { poll = findNothing, pollMs = POLL_MS, begun = findNothing } = this.#spec
+    const { poll = findNothing, begun = findNothing } = this.#spec
     const stop = this.#stop
     const meter = new LoadMeter(run.recorder)
     this.#running = run
     const checks = [
       every(TICK_MS, stop, async () => this.#tick(run, meter)),
-      every(pollMs, stop, async () => this.#endWith(await poll(stop))),
+      every(this.#context.sidecars.paces.pollMs, stop, async () => this.#endWith(await poll(stop))),
       begun(stop).then((end) => this.#endWith(end)),
     ]
     const fail = (error: unknown): void => {

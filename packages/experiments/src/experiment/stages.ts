@@ -70,7 +70,6 @@ async function runStage(context: Context, stage: Stage, index: number, aborts: A
     tick: (moment) => checks.tick(moment),
     onEnd,
     poll: sidecarPoll(sidecars, (states, signal) => checks.poll(states, signal)),
-    pollMs: sidecars.paces.pollMs,
     begun: async (signal) => {
       held = exhaust(context, signal)
       if ((await held)?.sessions === 0) return NOTHING_HELD

@@ -96,7 +96,6 @@ export async function runAfterPhase(context: Context) {
     // A killed process may still be down.
     beginWithinMs: within,
     poll: withdrawal(context, (at) => (withdrawnAt = at)),
-    pollMs: context.sidecars.paces.pollMs,
     tick: ({ at, steady: measured, calls }) => {
       const elapsedMs = at - began
       const moment = { elapsedMs, durationMs, calls, measured }
