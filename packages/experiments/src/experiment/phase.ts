@@ -7,6 +7,7 @@ import type { LoadResult, Timeline } from '../load/results/result.ts'
 import { type RunningLoad, runLoad } from '../load/run-load.ts'
 import type { Context } from './context.ts'
 import type { EarlyEnd, PhaseResult } from './experiment-result.ts'
+import { every } from './every.ts'
 import { type Measured, measuredOf } from './gate.ts'
 import { LoadMeter } from './load-meter.ts'
 
@@ -191,13 +192,6 @@ const findNothing = async (): Promise<undefined> => undefined
 /** Returns true when a load did not begin, which a later attempt may. */
 function isUnstarted(error: unknown): error is LoadError {
   return error instanceof LoadError && !(error instanceof ToolsNotNamedError)
-}
-
-async function every(ms: number, signal: AbortSignal, check: () => Promise<void>): Promise<void> {
-  while (!signal.aborted) {
-    await check()
-    await sleep(ms, undefined, { signal }).catch(() => {})
-  }
 }
 
 /** Returns a function that makes the result of a phase, which begins now. */

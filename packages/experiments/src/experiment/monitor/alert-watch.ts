@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { durationText, quoted } from '#base'
+import { every } from '../every.ts'
 import type { AlertResult, EarlyEnd } from '../experiment-result.ts'
 import { type Rejection, RejectedError } from '../rejection.ts'
 import { type AlertAccess, type AlertSpec, askAlert } from './alert-source.ts'
@@ -64,7 +65,7 @@ export class AlertWatch {
   start(): void {
     if (this.#states.length === 0) return
     for (const state of this.#states) state.askedAt = performance.now()
-    this.#running ??= this.#run()
+    this.#running ??= every(PAUSE_MS, this.#closing.signal, () => this.look())
   }
 
   /** Asks for all alerts once. */
@@ -156,14 +157,6 @@ export class AlertWatch {
   async close(): Promise<void> {
     this.#closing.abort()
     await this.#running
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#closing
-    while (!signal.aborted) {
-      await this.look()
-      await sleep(PAUSE_MS, undefined, { signal }).catch(() => {})
-    }
   }
 
   async #ask(state: AlertState): Promise<void> {
