@@ -18,7 +18,7 @@ import type { PlanFile } from './plan-schema.ts'
 import type { Rejection } from './rejection.ts'
 import { plannedTools, type Plan, type RulesSource, type WrittenRule } from './plan.ts'
 import type { ToolInfo } from '../load/clients/load-client.ts'
-import { nearestName, quoted } from '#base'
+import { fieldsOf, nearestName, quoted, textOf } from '#base'
 import { toolCall } from './tool-call.ts'
 
 /** A rejection and its position in the file. */
@@ -163,7 +163,8 @@ export function matchNothing(
   }
   if (indirect || tools.length === 0) return undefined
   if (acting.some((rule) => tools.some(toolMatcher(rule, headers)))) return undefined
-  const wanted = acting.map(toolOf).find((tool) => tool !== undefined)
+  const named = acting.map(({ match }) => textOf(fieldsOf(match)['tool']))
+  const wanted = named.find((tool) => tool !== undefined)
   const near = wanted === undefined ? undefined : nearestName(wanted, tools)
   const hint = near === undefined ? '' : ` (did you mean ${near}?)`
   return {
@@ -199,8 +200,7 @@ export function toolMatcher(
   rule: WrittenRule,
   headers: Readonly<Record<string, string>>,
 ): (name: string) => boolean {
-  const match = (rule['match'] ?? {}) as Readonly<Record<string, unknown>>
-  const { tool, headers: wanted, ...others } = match
+  const { tool, headers: wanted, ...others } = fieldsOf(rule['match'])
   // The load calls other methods only in handshakes; other conditions are only known at run time.
   if (['http', 'any', 'all', 'not', 'method', 'outbound'].some((key) => others[key] !== undefined))
     return () => true
@@ -213,11 +213,6 @@ export function toolMatcher(
   if (!parsed.ok) return () => true
   const ruleSet = compileRules(parsed.file)
   return (name) => explain(ruleSet, toolCall(name, headers), 0).rules.some(({ matches }) => matches)
-}
-
-function toolOf(rule: WrittenRule): string | undefined {
-  const tool = (rule['match'] as Readonly<Record<string, unknown>> | undefined)?.['tool']
-  return typeof tool === 'string' ? tool : undefined
 }
 
 /** Lists the first names of many. */

@@ -30,25 +30,16 @@ export function readRulesText(
 ): RulesSource | { readonly problems: readonly Problem[] } {
   const { parsed, document } = parseWithPositions(text)
   if (!parsed.ok) return { problems: parsed.problems }
-  const written = (document?.value ?? {}) as Readonly<Record<string, unknown>>
-  return {
-    digest: sha256Of(text),
-    seed: numberIn(written, 'seed'),
-    maxActive: numberIn(written, 'maxActive'),
-    enabled: parsed.file.enabled,
-    rules: (written['rules'] ?? []) as readonly WrittenRule[],
-  }
+  // The file is valid, so these have their types; `rules` may be null.
+  const { seed, maxActive, rules } = (document?.value ?? {}) as Partial<RulesSource>
+  const { enabled } = parsed.file
+  return { digest: sha256Of(text), seed, maxActive, enabled, rules: rules ?? [] }
 }
 
 /** Converts the inline rules of a plan, which are valid because the plan is. */
 export function inlineRules(rules: readonly WrittenRule[]): RulesSource {
   const digest = sha256Of(`${JSON.stringify({ version: 1, rules }, null, 2)}\n`)
   return { digest, seed: undefined, maxActive: undefined, enabled: true, rules }
-}
-
-function numberIn(value: Readonly<Record<string, unknown>>, key: string): number | undefined {
-  const found = value[key]
-  return typeof found === 'number' ? found : undefined
 }
 
 export interface Stage {

@@ -1,4 +1,4 @@
-import { canonicalJson, drawSeed, sha256Of, quoted, systemReason } from '#base'
+import { canonicalJson, drawSeed, pointedAt, sha256Of, quoted, systemReason } from '#base'
 import { dirname, resolve } from 'node:path'
 import type { CallSpec } from '../load/load-options.ts'
 import { parseCalls } from '../load/calls-file.ts'
@@ -368,10 +368,7 @@ function needsOne(needs: string, keys: readonly string[], path: Path): Finding {
 }
 
 function valueAt(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>(
-    (inner, key) => (Array.isArray(inner) ? inner[Number(key)] : fieldOf(inner, String(key))),
-    value,
-  )
+  return pointedAt(value, path.map(String))
 }
 
 function conflict(message: string, path: Path): Finding {
