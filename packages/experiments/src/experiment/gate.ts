@@ -118,7 +118,7 @@ const SHARES: ReadonlySet<Measure> = new Set(['errors', 'success', 'uptime', 'cp
 
 const MINIMA: ReadonlySet<Measure> = new Set(['success', 'uptime', 'processUptime'])
 
-function isShare(measure: Measure): boolean {
+export function isShare(measure: Measure): boolean {
   return SHARES.has(measure)
 }
 
