@@ -25,13 +25,7 @@ export interface Backup extends Omit<Previous, 'bytes'> {
 }
 
 /** A lock that prevents other experiments of this machine on the same target. */
-export interface Lock {
-  /** The previous holder, if it died while holding the lock. */
-  readonly dead: LockHolder | undefined
-  /** Records the content to restore if this process dies. */
-  note(path: string, previous: Previous): Promise<void>
-  release(): Promise<void>
-}
+export type Lock = ReturnType<typeof lockAt>
 
 const ATTEMPTS = 100
 const PAUSE_MS = 20
@@ -39,7 +33,7 @@ const PAUSE_MS = 20
 const CLEARING_MS = 5000
 
 /** Locks a target. Throws a `RejectedError` when a running process holds the lock. */
-export async function takeLock(directory: string, target: URL, id: string): Promise<Lock> {
+export async function takeLock(directory: string, target: URL, id: string) {
   const path = join(directory, `${keyOf(target)}.lock`)
   const shown = shownUrl(target)
   const own: LockHolder = {
@@ -113,15 +107,17 @@ async function takeFromDead(
   }
 }
 
-function lockAt(path: string, own: LockHolder, dead: LockHolder | undefined): Lock {
+/** Returns a lock that is held; `dead` is the previous holder, if it died while holding the lock. */
+function lockAt(path: string, own: LockHolder, dead: LockHolder | undefined) {
   return {
     dead,
-    async note(file, { bytes, mode, uid, gid }) {
+    /** Records the content to restore if this process dies. */
+    async note(file: string, { bytes, mode, uid, gid }: Previous): Promise<void> {
       const base64 = bytes === undefined ? null : Buffer.from(bytes).toString('base64')
       const backup: Backup = { path: file, bytes: base64, mode, uid, gid }
       await replaceText(path, JSON.stringify({ ...own, backup }), 0o600)
     },
-    async release() {
+    async release(): Promise<void> {
       const holder = await readHolder(path)
       if (holder?.id === own.id) await unlink(path).catch(() => {})
     },
