@@ -49,6 +49,7 @@ export {
   type ObjectRef,
   pathOf,
   PODS,
+  reportsReady,
   SERVICE_ACCOUNTS,
   SERVICES,
 } from './kube/resources.ts'

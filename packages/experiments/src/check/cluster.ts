@@ -11,6 +11,7 @@ import {
   metadataOf,
   MUTATING_WEBHOOKS,
   PODS,
+  reportsReady,
   RULES_CONFIG_MAP,
   SERVICES,
   sidecarOverview,
@@ -18,6 +19,7 @@ import {
 } from '#kubernetes'
 import { fieldsOf, isRecord, listOf, textOf, textsOf } from '#base'
 import { PRODUCTION_NAMES } from '#rules'
+import { selectorText } from '../operations/pods/pod-labels.ts'
 import { byProblems, type Check, type CheckGroup, failed, passed, skipped } from './result.ts'
 
 /** The webhook that injects sidecars, as the chart names it. */
@@ -158,14 +160,9 @@ async function serviceCheck(client: KubeClient, service: unknown): Promise<reado
   const check = 'the webhook has ready pods'
   const [namespace, name] = [textOf(service['namespace']), textOf(service['name'])]
   const found = await client.get({ kind: SERVICES, namespace, name }, LIMITS)
-  const labels = Object.entries(textsOf(fieldsOf(found['spec'])['selector']))
-  const selector = labels.map(([key, value]) => `${key}=${value}`).join(',')
+  const selector = selectorText(textsOf(fieldsOf(found['spec'])['selector']))
   const pods = await client.list({ kind: PODS, namespace }, selector, LIMITS)
-  const ready = pods.filter((pod) =>
-    listOf(fieldsOf(pod['status'])['conditions']).some(
-      ({ type, status }) => type === 'Ready' && status === 'True',
-    ),
-  )
+  const ready = pods.filter(reportsReady)
   const where = `behind the Service ${namespace}/${name}`
   if (ready.length > 0) return [passed(check, `${ready.length} of ${pods.length} ${where}`)]
   const fix = `run kubectl -n ${namespace} describe pods -l ${selector}; once the webhook responds, rollouts continue within minutes, or immediately after kubectl -n NAMESPACE annotate replicasets --all retried-at=now --overwrite`

@@ -37,10 +37,7 @@ export async function checkLocal(request: LocalRequest): Promise<readonly CheckG
   ]
 }
 
-async function checkServer(request: LocalRequest): Promise<{
-  readonly checks: readonly Check[]
-  readonly listed?: ListedServer
-}> {
+async function checkServer(request: LocalRequest) {
   const check = 'the server speaks MCP'
   const { url } = request
   if (url === undefined) {
@@ -57,11 +54,7 @@ async function checkServer(request: LocalRequest): Promise<{
   }
 }
 
-async function checkRules({ rules: path }: LocalRequest): Promise<{
-  readonly checks: readonly Check[]
-  readonly rules?: readonly RuleSpec[]
-  readonly digest?: string | undefined
-}> {
+async function checkRules({ rules: path }: LocalRequest) {
   const check = 'the rules are valid'
   if (path === undefined) {
     return { checks: [skipped(check, 'no rules file specified', 'set --rules')] }

@@ -34,10 +34,6 @@ export function armedText(
   return { text, digest: sha256Of(text) }
 }
 
-export function ruleNames({ rules }: Pick<Plan, 'rules'>): readonly string[] {
-  return rules?.rules.map(({ name }) => name) ?? []
-}
-
 function claimRule(id: string, until: string): object {
   return {
     name: `${CLAIM_PREFIX}${id}`,

@@ -15,8 +15,6 @@ export interface ArmedSidecars {
   readonly rules: ReplacedRules
   /** The milliseconds by which the clock of the sidecars is ahead. */
   readonly aheadMs: number
-  /** The time limit for activating new rules. */
-  readonly activationMs: number
   /** The digest of the previous rules. */
   readonly before: string | null
   /** True when other rules inject faults, which are suspended during the experiment. */
@@ -71,8 +69,8 @@ export class Arming {
       throw this.#notActive(error.message)
     })
     this.#renewLater()
-    const { sidecars, activationMs } = this.#armed
-    const until = performance.now() + activationMs
+    const { sidecars } = this.#armed
+    const until = performance.now() + sidecars.paces.activationMs
     let why = 'a sidecar did not load them in time'
     for (;;) {
       const states = await sidecars.states(signal).catch((error: unknown) => {
@@ -146,8 +144,8 @@ export class Arming {
    * begin.
    */
   async #untilReplaced(): Promise<void> {
-    const { sidecars, activationMs } = this.#armed
-    const until = performance.now() + activationMs
+    const { sidecars } = this.#armed
+    const until = performance.now() + sidecars.paces.activationMs
     const ours: readonly (string | null)[] = [...this.#digests, ...this.#digestsOfStage]
     const lostAt = performance.now() + sidecars.paces.lostMs
     while (performance.now() < until) {

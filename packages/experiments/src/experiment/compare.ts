@@ -6,22 +6,8 @@ import { type Metric, METRICS, type Phase, phasesOf, valueText } from './experim
 /** Identifies the format of a comparison. Incompatible changes increase the number. */
 const COMPARISON_SCHEMA = 'squall.comparison/1'
 
-/** One metric of a phase, with a value for each run. */
-export interface MetricRow {
-  readonly metric: string
-  readonly unit: Metric['unit']
-  /** Null where a run lacks the phase or the metric. */
-  readonly values: readonly (number | null)[]
-  /** True where a value differs from the first run by more than chance explains, or by 10 %. */
-  readonly differs: readonly boolean[]
-}
-
 /** Runs of experiments side by side; the first one is what the others are compared with. */
-export interface Comparison {
-  readonly schema: typeof COMPARISON_SCHEMA
-  readonly runs: readonly RunFacts[]
-  readonly phases: readonly { readonly phase: string; readonly metrics: readonly MetricRow[] }[]
-}
+export type Comparison = ReturnType<typeof compareResults>
 
 const FACTS = [
   'id',
@@ -45,7 +31,7 @@ const FACTS = [
 type RunFacts = Pick<ExperimentResult, (typeof FACTS)[number]>
 
 /** Compares runs phase by phase; phases belong together by their labels. */
-export function compareResults(results: readonly ExperimentResult[]): Comparison {
+export function compareResults(results: readonly ExperimentResult[]) {
   const all = results.map((result) => phasesOf(result))
   const labels = [...new Set(all.flat().map(({ label }) => label))]
   // The phase after the stages is the last, also when the runs have different stages.
@@ -62,7 +48,11 @@ export function compareResults(results: readonly ExperimentResult[]): Comparison
   }
 }
 
-function rowOf({ metric, unit, of }: Metric, phases: readonly (Phase | undefined)[]): MetricRow {
+/**
+ * Returns a metric of a phase, with a value for each run: null where a run lacks it. A value differs
+ * from the first run by more than chance explains, or by 10 %.
+ */
+function rowOf({ metric, unit, of }: Metric, phases: readonly (Phase | undefined)[]) {
   const values = phases.map((phase) => (phase === undefined ? null : of(phase)))
   const counts = phases.map((phase) => phase?.load?.counts.calls ?? 0)
   const differs = values.map((value, i) => {

@@ -6,13 +6,17 @@ import type { EarlyEnd, StageResult } from './experiment-result.ts'
 import type { LoadTarget } from '../load/load-options.ts'
 import type { Timeline } from '../load/results/result.ts'
 import type { HistoryEntry } from './history.ts'
-import type { LoadContext } from './phase.ts'
 import type { Plan } from './plan.ts'
 import type { Probe } from './probe.ts'
 import type { Measured, Steadiness } from './gate.ts'
+import type { Sidecars } from './sidecars.ts'
 
-export interface ExperimentOptions extends LoadContext {
+export interface ExperimentOptions {
   readonly plan: Plan
+  readonly sidecars: Sidecars
+  readonly version: string
+  /** Headers of every request; never stored. */
+  readonly headers: Readonly<Record<string, string>>
   /** The directory of locks. */
   readonly stateDirectory: string
   /** Aborted by Ctrl-C: the rules file is restored at once. */
@@ -23,8 +27,6 @@ export interface ExperimentOptions extends LoadContext {
   /** Reads the environment label of a namespace; undefined when the label cannot be read. */
   readonly namespaceLabel?: (namespace: string) => Promise<SourcedName | undefined>
   readonly past: readonly HistoryEntry[]
-  /** The time limit for the sidecar to activate new rules. */
-  readonly activationMs?: number
   readonly again?: string
   /** Headers of requests to monitoring systems; never stored. */
   readonly monitorHeaders?: Readonly<Record<string, string>> | undefined
@@ -39,11 +41,13 @@ export interface Context extends ExperimentOptions {
   readonly arming: Arming
   /** The target of requests besides the load. */
   readonly target: LoadTarget
+  /** The tools that the first phase has chosen when the plan names none. */
+  readonly called?: readonly string[]
+  /** Undefined when the load itself is measured. */
   readonly probe: Probe | undefined
   readonly steadiness: Steadiness
   readonly alerts: AlertWatch
   readonly samplers: Samplers
-  readonly names: ReadonlySet<string>
 }
 
 export interface Stages {

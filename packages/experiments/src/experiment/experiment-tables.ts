@@ -4,6 +4,7 @@ import { sumAgents } from '../load/results/agent-result.ts'
 import { type Cell, cell, type ReportTable, withoutEmpty } from '../report/report-table.ts'
 import { GATE_COLUMNS, gateCells, number } from '../report/run-tables.ts'
 import type { ExperimentResult, PhaseResult, StageResult } from './experiment-result.ts'
+import { type CallMeasure, measuredOf } from './gate.ts'
 
 export type Phase = PhaseResult | StageResult
 
@@ -13,12 +14,6 @@ export function phasesOf(
 ): readonly Phase[] {
   const { before, stages, after } = result
   return [before, ...stages, ...(after === null ? [] : [after])]
-}
-
-/** Returns the failed share of the calls of a phase. */
-function errorShare({ load }: PhaseResult): number | null {
-  if (load === undefined || load.counts.calls === 0) return null
-  return (load.counts.calls - load.counts.responded) / load.counts.calls
 }
 
 /** Returns the expected samples in words after the sampled ones; empty when they are not known. */
@@ -37,14 +32,18 @@ export interface Metric {
   readonly of: (phase: Phase) => number | null
 }
 
+const ofCalls = (metric: CallMeasure, unit: Metric['unit']): Metric => {
+  return { metric, unit, of: ({ load }) => measuredOf(load)[metric] }
+}
+
 export const METRICS: readonly Metric[] = [
   { metric: 'calls', unit: 'count', of: ({ load }) => load?.counts.calls ?? null },
   { metric: 'injected', unit: 'count', of: (phase) => ('applied' in phase ? phase.applied : null) },
-  { metric: 'success', unit: 'share', of: ({ load }) => load?.indicators.tcsr ?? null },
-  { metric: 'errors', unit: 'share', of: errorShare },
-  { metric: 'p50', unit: 'ms', of: ({ load }) => load?.latency.summary.p50 ?? null },
-  { metric: 'p95', unit: 'ms', of: ({ load }) => load?.latency.summary.p95 ?? null },
-  { metric: 'p99', unit: 'ms', of: ({ load }) => load?.latency.summary.p99 ?? null },
+  ofCalls('success', 'share'),
+  ofCalls('errors', 'share'),
+  ofCalls('p50', 'ms'),
+  ofCalls('p95', 'ms'),
+  ofCalls('p99', 'ms'),
 ]
 
 export function valueText(value: number | null, unit: Metric['unit']): string {

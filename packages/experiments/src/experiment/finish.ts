@@ -10,10 +10,10 @@ import {
   RULES_CHANGED,
   type Verdict,
 } from './experiment-result.ts'
-import type { After } from './steady-phases.ts'
+import type { runAfterPhase } from './steady-phases.ts'
 import type { Context, Stages } from './context.ts'
 import type { HistoryEntry } from './history.ts'
-import type { Plan } from './plan.ts'
+import { plannedTools, type Plan } from './plan.ts'
 import { phaseGates } from './phase-gates.ts'
 import { type Ended, summaryOf } from './summary.ts'
 import { widest } from '#rules'
@@ -26,7 +26,7 @@ export interface EndInput {
   readonly tools: readonly string[]
   readonly stages: Stages
   readonly restored: boolean
-  readonly after: After | undefined
+  readonly after: Awaited<ReturnType<typeof runAfterPhase>> | undefined
   readonly timeline: Timeline
 }
 
@@ -40,8 +40,8 @@ function endedResult(context: Context, parts: EndInput): Ended {
   const { startedAt, before, tools, stages, restored, after, timeline } = parts
   const end = endOf(parts)
   const verdict = verdictOf(end)
-  const steadyForMs = plan.file.steadyState.for
-  const { detectMs, recoverMs } = steadiness.recovery(steadyForMs)
+  const recovery = steadiness.recovery(plan.file.steadyState.for)
+  const { injectedAt = 0, detectedAt, recoveredAt } = recovery
   const noticed = alerts.results((at) => steadiness.sinceInjection(at))
   const phases = [before, ...stages.results, ...(after === undefined ? [] : [after.phase])]
   const { description } = plan.file
@@ -67,8 +67,8 @@ function endedResult(context: Context, parts: EndInput): Ended {
     failedGate: end?.failedGate ?? null,
     rollbackMs: stages.rollbackMs === null ? null : Math.round(stages.rollbackMs),
     restored,
-    mttdMs: detectMs === undefined ? null : Math.round(detectMs),
-    mttrMs: recoverMs === undefined ? null : Math.round(recoverMs),
+    mttdMs: detectedAt === undefined ? null : Math.round(detectedAt - injectedAt),
+    mttrMs: recoveredAt === undefined ? null : Math.round(recoveredAt - injectedAt),
     alerts: noticed,
     before,
     stages: stages.results,
@@ -78,16 +78,12 @@ function endedResult(context: Context, parts: EndInput): Ended {
     gates: phaseGates(plan, before, stages.results),
     facts: timeline.facts({
       phases,
-      detectedAt: verdict === 'passed' ? undefined : later(steadiness.injectedAt, detectMs),
-      recoveredAt: later(steadiness.injectedAt, recoverMs),
+      detectedAt: verdict === 'passed' ? undefined : detectedAt,
+      recoveredAt,
       rollbackMs: stages.rollbackMs,
       alerts: noticed,
     }),
   }
-}
-
-function later(at: number | undefined, ms: number | undefined): number | undefined {
-  return at === undefined || ms === undefined ? undefined : at + ms
 }
 
 function verdictOf(end: EarlyEnd | undefined): Verdict {
@@ -96,11 +92,7 @@ function verdictOf(end: EarlyEnd | undefined): Verdict {
   return isFailure(end) ? 'failed' : 'inconclusive'
 }
 
-function endOf({
-  stages,
-  restored,
-  after,
-}: EndInput): (EarlyEnd & { readonly stage: string | null }) | undefined {
+function endOf({ stages, restored, after }: EndInput): Stages['end'] {
   if (stages.end !== undefined) return stages.end
   if (after === undefined) return { ...(restored ? INTERRUPTED : RULES_CHANGED), stage: null }
   if (after.end !== undefined) return { ...after.end, stage: null }
@@ -151,12 +143,12 @@ function stageProposal({ file, by }: Plan): readonly Proposal[] {
   return [{ kind: 'stage', why, write: `${key}: [${written}]` }]
 }
 
-function toolsProposal({ file, calls }: Plan, readers: readonly string[]): readonly Proposal[] {
-  const called = [...(file.load.tools ?? []), ...calls.map(({ tool }) => tool)]
+function toolsProposal(plan: Plan, readers: readonly string[]): readonly Proposal[] {
+  const called = plannedTools(plan)
   if (called.length === 0) return []
   const others = readers.filter((tool) => !called.includes(tool))
   if (others.length === 0) return []
-  const all = [...(file.load.tools ?? []), ...others].slice(0, MAX_TOOLS)
+  const all = [...(plan.file.load.tools ?? []), ...others].slice(0, MAX_TOOLS)
   const why = `the server has ${others.length} more read-only tools`
   return [{ kind: 'tools', why, write: `load: { tools: ${JSON.stringify(all)} }` }]
 }

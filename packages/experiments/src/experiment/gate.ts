@@ -1,5 +1,5 @@
 import { durationText, latency, percentage, readFactor } from '#base'
-import { type GateSample, type Recovery, recoveryOf, steadyFrom } from '../indicators/indicators.ts'
+import type { LoadResult } from '../load/results/result.ts'
 
 /** The measures of calls: rates from 0 to 1, or latencies in milliseconds. */
 export const MEASURES = ['errors', 'success', 'p50', 'p95', 'p99'] as const
@@ -37,6 +37,15 @@ export interface Gate {
 /** The measured values; null without data. */
 export type Measured = Readonly<Record<CallMeasure, number | null>> &
   Readonly<Partial<Record<Extra, number | null>>>
+
+/** Returns the measures of a whole load; null without a load or a call. */
+export function measuredOf(load: LoadResult | undefined): Measured {
+  if (load === undefined) return { errors: null, success: null, p50: null, p95: null, p99: null }
+  const { calls, responded } = load.counts
+  const { p50, p95, p99 } = load.latency.summary
+  const errors = calls === 0 ? null : (calls - responded) / calls
+  return { errors, success: load.indicators.tcsr, p50, p95, p99 }
+}
 
 /**
  * Returns the gate that fails beyond a limit, which is in milliseconds or in percent, for a time. A
@@ -109,7 +118,7 @@ const SHARES: ReadonlySet<Measure> = new Set(['errors', 'success', 'uptime', 'cp
 
 const MINIMA: ReadonlySet<Measure> = new Set(['success', 'uptime', 'processUptime'])
 
-function isShare(measure: Measure): boolean {
+export function isShare(measure: Measure): boolean {
   return SHARES.has(measure)
 }
 
@@ -168,6 +177,11 @@ export function failureTexts(gates: readonly Gate[], measured: Measured): readon
     })
 }
 
+interface GateSample {
+  readonly at: number
+  readonly failed: boolean
+}
+
 /** Records when gates failed, from the first injection on. */
 export class Steadiness {
   readonly #samples: GateSample[] = []
@@ -184,31 +198,32 @@ export class Steadiness {
 
   /** Returns the time for which no gate has failed, up to the last measurement. */
   steadyForMs(since: number): number {
-    const after = this.#samples.filter(({ at }) => at >= since)
-    const first = steadyFrom(after)
-    return first === undefined ? 0 : after.at(-1)!.at - first.at
-  }
-
-  /** The start of the stage in which a gate first failed, or else of the last stage. */
-  get injectedAt(): number | undefined {
-    const first = this.#samples.find(({ failed }) => failed)
-    return this.#injectedBefore(first?.at ?? Infinity)
+    const first = this.#steadyFrom(since)
+    return first === undefined ? 0 : this.#samples.at(-1)!.at - first.at
   }
 
   /**
-   * Returns the times to detect and to recover, from the start of the stage in which a gate first
-   * failed.
+   * Returns when a gate first failed, when the stage of that began, and when the target recovered: no
+   * gate has failed since, and for `steadyForMs` at least. Without a failure there is no time.
    */
-  recovery(steadyForMs: number): Recovery {
-    const { injectedAt } = this
-    if (injectedAt === undefined) return { detectMs: undefined, recoverMs: undefined }
-    return recoveryOf(this.#samples, injectedAt, steadyForMs)
+  recovery(steadyForMs: number) {
+    const detectedAt = this.#samples.find(({ failed }) => failed)?.at
+    if (detectedAt === undefined) return {}
+    const isSteady = this.steadyForMs(detectedAt) >= steadyForMs
+    const recoveredAt = isSteady ? this.#steadyFrom(detectedAt)?.at : undefined
+    return { injectedAt: this.#injectedBefore(detectedAt), detectedAt, recoveredAt }
   }
 
   /** Returns the time since the start of the stage in which a moment was, or that it followed. */
   sinceInjection(at: number): number | undefined {
     const injectedAt = this.#injectedBefore(at)
     return injectedAt === undefined ? undefined : at - injectedAt
+  }
+
+  /** Returns the first sample since a time that no failed one follows. */
+  #steadyFrom(since: number): GateSample | undefined {
+    const last = this.#samples.findLastIndex(({ failed }) => failed)
+    return this.#samples.slice(last + 1).find(({ at }) => at >= since)
   }
 
   #injectedBefore(moment: number): number | undefined {

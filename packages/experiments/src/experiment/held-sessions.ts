@@ -4,21 +4,18 @@ import { openEndpoint } from '../load/clients/open-endpoint.ts'
 import { LoadError } from '../load/load-error.ts'
 import { closeClients } from '../load/run-load.ts'
 
-/** The open sessions of `exhaust`. */
-export interface HeldSessions {
-  readonly sessions: number
-  /** The sessions that have an open stream; a server may offer none. */
-  readonly streams: number
-  close(): Promise<void>
-}
+export type HeldSessions = Awaited<ReturnType<typeof holdSessions>>
 
-/** Opens sessions, each with a stream. Sessions that the server rejects are left out. */
+/**
+ * Opens the sessions of `exhaust`, each with a stream if the server offers one. Sessions that the
+ * server rejects are left out.
+ */
 export async function holdSessions(
   target: LoadTarget,
   version: string,
   count: number,
   signal: AbortSignal,
-): Promise<HeldSessions> {
+) {
   const endpoint = await openEndpoint(target, version).catch((error: unknown) => {
     if (error instanceof LoadError) return undefined
     throw error

@@ -4,6 +4,7 @@ import { makeCheck as makeStoredCheck } from '#checks/experiment'
 import { makeCheck } from '#checks/history'
 import { parsedJson, plain, quoted, readBounded, systemReason } from '#base'
 import { type ExperimentResult, HISTORY_MEMBERS, type HistoryEntry } from './experiment-result.ts'
+import { RUN_ID } from './run-id.ts'
 
 export type { HistoryEntry } from './experiment-result.ts'
 
@@ -48,22 +49,20 @@ export class PastRunError extends Error {
   override readonly name = 'PastRunError'
   readonly fix: string
 
-  constructor(wrong: string, fix: string) {
+  constructor(wrong: string, fix = 'squall experiment list shows the runs') {
     super(wrong)
     this.fix = fix
   }
 }
 
-const ID = /^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/
 const MAX_SHOWN = 5
-const LIST = 'squall experiment list shows the runs'
 
 /**
  * Returns the id of a run: of the last one for `last`, else of the only one that begins so. Throws
  * a `PastRunError`.
  */
 export async function findRun(directory: string, begin: string): Promise<string> {
-  const ids = (await readHistory(directory)).map(({ id }) => id).filter((id) => ID.test(id))
+  const ids = (await readHistory(directory)).map(({ id }) => id).filter((id) => RUN_ID.test(id))
   const where = `the history in ${plain(directory)}`
   const last = ids.at(-1)
   if (last === undefined) {
@@ -72,7 +71,7 @@ export async function findRun(directory: string, begin: string): Promise<string>
   if (begin === 'last') return last
   const found = [...new Set(ids.filter((id) => id.startsWith(begin)))]
   if (begin === '' || found.length === 0) {
-    throw new PastRunError(`run ${quoted(begin)} not found in ${where}`, LIST)
+    throw new PastRunError(`run ${quoted(begin)} not found in ${where}`)
   }
   if (found.length === 1) return found[0]!
   const shown = found.slice(-MAX_SHOWN).join(', ')
@@ -94,7 +93,7 @@ export async function readPastResult(directory: string, id: string): Promise<Exp
     if (bytes.length > MAX_BYTES) throw new Error('it is larger than 64 MiB')
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (error) {
-    throw new PastRunError(`${plain(file)} cannot be read (${systemReason(error)})`, LIST)
+    throw new PastRunError(`${plain(file)} cannot be read (${systemReason(error)})`)
   }
   const result = parsePastResult(text)
   if (result !== undefined) return result

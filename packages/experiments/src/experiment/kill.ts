@@ -4,6 +4,7 @@ import { open, readFile, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ProcessIdentity, statOf } from './process-identity.ts'
 import { rejectionError } from './rejection.ts'
+import type { Killing } from './sidecars.ts'
 
 /** Selects a process. */
 export interface Victim {
@@ -49,25 +50,33 @@ export async function findVictim(victim: Victim): Promise<ProcessIdentity> {
   return { pid, began }
 }
 
-/** Checks again and kills the process that the file names. */
-export async function killVictim(victim: Victim): Promise<ProcessIdentity> {
-  const found = await findVictim(victim)
-  process.kill(found.pid, 'SIGKILL')
-  return found
+/** Returns the killing of the process that a file names, which is checked again each time. */
+export function processKilling(victim: Victim): Killing {
+  return {
+    check: () => findVictim(victim),
+    kill: async () => {
+      const dead = await findVictim(victim)
+      process.kill(dead.pid, 'SIGKILL')
+      return {
+        what: `process ${dead.pid}`,
+        successor: (withinMs, signal) => awaitSuccessor(victim, dead, withinMs, signal),
+      }
+    },
+  }
 }
 
 /** Waits until the file names another running process; undefined after the timeout. */
-export async function awaitSuccessor(
+async function awaitSuccessor(
   victim: Victim,
   dead: ProcessIdentity,
   withinMs: number,
   signal: AbortSignal,
-): Promise<ProcessIdentity | undefined> {
+): Promise<string | undefined> {
   const until = performance.now() + withinMs
   while (performance.now() < until && !signal.aborted) {
     try {
       const found = await findVictim(victim)
-      if (found.pid !== dead.pid || found.began !== dead.began) return found
+      if (found.pid !== dead.pid || found.began !== dead.began) return `process ${found.pid}`
     } catch {
       // The file is not rewritten yet, or the process is not running yet.
     }

@@ -41,12 +41,7 @@ export class LoadMeter {
     }
   }
 
-  #window(elapsedMs: number): {
-    readonly calls: number
-    readonly ok: number
-    readonly failed: number
-    readonly latency: Histogram
-  } {
+  #window(elapsedMs: number) {
     const latency = new Histogram()
     const seen = new Set<object>()
     let calls = 0

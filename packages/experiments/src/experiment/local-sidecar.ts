@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Rule, SidecarAdmin } from '#admin-api'
 import { tasksReader } from '../load/sidecar-tasks.ts'
 import { CLAIM_PREFIX } from './armed-rules.ts'
-import { awaitSuccessor, findVictim, killVictim, type Victim } from './kill.ts'
+import { processKilling } from './kill.ts'
 import type { LockHolder } from './lock.ts'
 import type { ServerProcesses } from './monitor/server-processes.ts'
 import type { LocalSpec } from './plan.ts'
@@ -87,13 +87,8 @@ export class LocalSidecar implements Sidecars {
     }
   }
 
-  async open(): Promise<ReplacedRules> {
-    const file = await RulesFile.open(this.#rulesFile)
-    return {
-      backup: { path: this.#rulesFile, previous: file.previous },
-      write: (text) => file.write(text),
-      restore: () => file.restore(),
-    }
+  open(): Promise<ReplacedRules> {
+    return RulesFile.open(this.#rulesFile)
   }
 }
 
@@ -112,21 +107,5 @@ function stdioServer(admin: SidecarAdmin): ServerProcesses {
     if (isLater && uptime < before.uptime + at - before.at - SLACK_MS) restarts++
     before = { startedAt, uptime, at }
     return { now: startedAt + uptime, processes: [{ id: 'stdio', restarts, startedAt }] }
-  }
-}
-
-function processKilling(victim: Victim): Killing {
-  return {
-    check: () => findVictim(victim),
-    kill: async () => {
-      const dead = await killVictim(victim)
-      return {
-        what: `process ${dead.pid}`,
-        successor: async (withinMs, signal) => {
-          const next = await awaitSuccessor(victim, dead, withinMs, signal)
-          return next && `process ${next.pid}`
-        },
-      }
-    },
   }
 }

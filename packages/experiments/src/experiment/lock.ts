@@ -4,7 +4,7 @@ import { link, mkdir, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.ts'
+import { isAlive, type ProcessIdentity, statOf } from './process-identity.ts'
 import { rejectionError } from './rejection.ts'
 import type { Previous } from './rules-file.ts'
 
@@ -25,13 +25,7 @@ export interface Backup extends Omit<Previous, 'bytes'> {
 }
 
 /** A lock that prevents other experiments of this machine on the same target. */
-export interface Lock {
-  /** The previous holder, if it died while holding the lock. */
-  readonly dead: LockHolder | undefined
-  /** Records the content to restore if this process dies. */
-  note(path: string, previous: Previous): Promise<void>
-  release(): Promise<void>
-}
+export type Lock = ReturnType<typeof lockAt>
 
 const ATTEMPTS = 100
 const PAUSE_MS = 20
@@ -39,11 +33,12 @@ const PAUSE_MS = 20
 const CLEARING_MS = 5000
 
 /** Locks a target. Throws a `RejectedError` when a running process holds the lock. */
-export async function takeLock(directory: string, target: URL, id: string): Promise<Lock> {
+export async function takeLock(directory: string, target: URL, id: string) {
   const path = join(directory, `${keyOf(target)}.lock`)
   const shown = shownUrl(target)
   const own: LockHolder = {
-    ...(await ownIdentity()),
+    pid: process.pid,
+    began: (await statOf(process.pid))?.began,
     id,
     host: hostname(),
     startedAt: new Date().toISOString(),
@@ -112,15 +107,17 @@ async function takeFromDead(
   }
 }
 
-function lockAt(path: string, own: LockHolder, dead: LockHolder | undefined): Lock {
+/** Returns a lock that is held; `dead` is the previous holder, if it died while holding the lock. */
+function lockAt(path: string, own: LockHolder, dead: LockHolder | undefined) {
   return {
     dead,
-    async note(file, { bytes, mode, uid, gid }) {
+    /** Records the content to restore if this process dies. */
+    async note(file: string, { bytes, mode, uid, gid }: Previous): Promise<void> {
       const base64 = bytes === undefined ? null : Buffer.from(bytes).toString('base64')
       const backup: Backup = { path: file, bytes: base64, mode, uid, gid }
       await replaceText(path, JSON.stringify({ ...own, backup }), 0o600)
     },
-    async release() {
+    async release(): Promise<void> {
       const holder = await readHolder(path)
       if (holder?.id === own.id) await unlink(path).catch(() => {})
     },

@@ -2,11 +2,8 @@ import type { LoadResult, SloVerdict } from '../load/results/result.ts'
 import { evaluateSlo, limitGate } from '../load/results/slo.ts'
 import { marginOf } from '../load/results/slo-margin.ts'
 import type { PhaseGate, PhaseResult } from './experiment-result.ts'
-import type { Gate } from './gate.ts'
+import { type Gate, isShare, MEASURES } from './gate.ts'
 import type { Plan } from './plan.ts'
-
-const RATES = ['errors', 'success'] as const
-const LATENCIES = ['p50', 'p95', 'p99'] as const
 
 /**
  * Evaluates the gates of a plan over whole phases: `steadyState` before the stages, and `abortOn`
@@ -58,7 +55,6 @@ function probed(gate: Gate, { measured: all }: PhaseResult): SloVerdict | undefi
  * and for a multiple of a measurement that does not exist.
  */
 function writtenLimit({ measure, limit }: Gate): number | undefined {
-  if (!Number.isFinite(limit)) return undefined
-  if (RATES.some((name) => name === measure)) return Number((limit * 100).toPrecision(12))
-  return LATENCIES.some((name) => name === measure) ? limit : undefined
+  if (!Number.isFinite(limit) || !MEASURES.some((name) => name === measure)) return undefined
+  return isShare(measure) ? Number((limit * 100).toPrecision(12)) : limit
 }

@@ -1,38 +1,18 @@
 import { LOAD_DEFAULTS, type LoadOptions } from '../load/load-options.ts'
-import { type Plan, resilienceOf } from './plan.ts'
+import { resilienceOf } from './plan.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ToolsNotNamedError } from '../load/choose-tools.ts'
 import { LoadError } from '../load/load-error.ts'
 import type { LoadResult, Timeline } from '../load/results/result.ts'
 import { type RunningLoad, runLoad } from '../load/run-load.ts'
+import type { Context } from './context.ts'
 import type { EarlyEnd, PhaseResult } from './experiment-result.ts'
-import type { Measured } from './gate.ts'
+import { every } from './every.ts'
+import { type Measured, measuredOf } from './gate.ts'
 import { LoadMeter } from './load-meter.ts'
-import type { Sidecars } from './sidecars.ts'
-import type { Probe } from './probe.ts'
-import type { Samplers } from './monitor/samplers.ts'
-
-/** Configures an experiment besides its plan. */
-export interface LoadContext {
-  readonly version: string
-  /** Headers of every request; never stored. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly sidecars: Sidecars
-  /** The tools that the first phase has chosen when the plan names none. */
-  readonly called?: readonly string[]
-}
-
-/** What all phases have in common. */
-export interface PhaseContext extends LoadContext {
-  readonly plan: Plan
-  /** Undefined when the load itself is measured. */
-  readonly probe: Probe | undefined
-  readonly samplers: Samplers
-  readonly stop: AbortSignal
-}
 
 /** Returns the load options of a phase. */
-function phaseLoad(context: PhaseContext, durationMs: number): LoadOptions {
+function phaseLoad(context: Context, durationMs: number): LoadOptions {
   const { version, headers, called, sidecars } = context
   const { file, target, calls, expectations, slo, seed } = context.plan
   const { load } = file
@@ -83,9 +63,8 @@ export interface PhaseSpec {
    * lets the in-flight calls end.
    */
   readonly tick: (moment: Moment) => EarlyEnd | 'enough' | 'drain' | undefined
-  /** Called repeatedly, with a pause between two calls. */
+  /** Called repeatedly, at the pace of the sidecars. */
   readonly poll?: (signal: AbortSignal) => Promise<EarlyEnd | undefined>
-  readonly pollMs?: number
   readonly begun?: (signal: AbortSignal) => Promise<EarlyEnd | undefined>
   /** Called as soon as a reason to end is detected. */
   readonly onEnd?: (end: EarlyEnd) => void
@@ -94,18 +73,15 @@ export interface PhaseSpec {
 }
 
 const TICK_MS = 100
-const POLL_MS = 300
 const RETRY_MS = 250
 
-const NOTHING: Measured = { errors: null, success: null, p50: null, p95: null, p99: null }
-
 /** Runs the load of a phase and its checks. */
-export function runPhase(context: PhaseContext, spec: PhaseSpec) {
+export function runPhase(context: Context, spec: PhaseSpec) {
   return new PhaseRun(context, spec).run()
 }
 
 class PhaseRun {
-  readonly #context: PhaseContext
+  readonly #context: Context
   readonly #spec: PhaseSpec
   readonly #ending = new AbortController()
   readonly #draining = new AbortController()
@@ -119,7 +95,7 @@ class PhaseRun {
   #end: EarlyEnd | undefined
   #isEnough = false
 
-  constructor(context: PhaseContext, spec: PhaseSpec) {
+  constructor(context: Context, spec: PhaseSpec) {
     this.#context = context
     this.#spec = spec
     this.#stop = AbortSignal.any([context.stop, this.#ending.signal])
@@ -167,13 +143,13 @@ class PhaseRun {
   }
 
   readonly #begun = (run: RunningLoad): void => {
-    const { poll = findNothing, pollMs = POLL_MS, begun = findNothing } = this.#spec
+    const { poll = findNothing, begun = findNothing } = this.#spec
     const stop = this.#stop
     const meter = new LoadMeter(run.recorder)
     this.#running = run
     const checks = [
       every(TICK_MS, stop, async () => this.#tick(run, meter)),
-      every(pollMs, stop, async () => this.#endWith(await poll(stop))),
+      every(this.#context.sidecars.paces.pollMs, stop, async () => this.#endWith(await poll(stop))),
       begun(stop).then((end) => this.#endWith(end)),
     ]
     const fail = (error: unknown): void => {
@@ -218,27 +194,13 @@ function isUnstarted(error: unknown): error is LoadError {
   return error instanceof LoadError && !(error instanceof ToolsNotNamedError)
 }
 
-async function every(ms: number, signal: AbortSignal, check: () => Promise<void>): Promise<void> {
-  while (!signal.aborted) {
-    await check()
-    await sleep(ms, undefined, { signal }).catch(() => {})
-  }
-}
-
-export function measuredOf({ counts, indicators, latency }: LoadResult): Measured {
-  const { p50, p95, p99 } = latency.summary
-  const { calls, responded } = counts
-  const errors = calls === 0 ? null : (calls - responded) / calls
-  return { errors, success: indicators.tcsr, p50, p95, p99 }
-}
-
 /** Returns a function that makes the result of a phase, which begins now. */
-function resultMaker({ probe, samplers }: PhaseContext, label: string) {
+function resultMaker({ probe, samplers }: Context, label: string) {
   const startedAt = new Date().toISOString()
   const began = performance.now()
   return (load?: LoadResult): PhaseResult => {
-    const own = load === undefined ? NOTHING : measuredOf(load)
-    const measured = { ...(probe?.measured(began) ?? own), ...samplers.measured(began) }
+    const own = probe?.measured(began) ?? measuredOf(load)
+    const measured = { ...own, ...samplers.measured(began) }
     const durationMs = Math.round(performance.now() - began)
     return { label, startedAt, durationMs, measured, ...(load && { load }) }
   }

@@ -9,48 +9,37 @@ import {
   parseRules,
   type Problem,
   type Production,
-  type ProductionCheck,
   productionText,
   type SourcedName,
   urlNames,
   widest,
 } from '#rules'
-import type { Gate } from './gate.ts'
 import type { PlanFile } from './plan-schema.ts'
 import type { Rejection } from './rejection.ts'
-import type { Plan, RulesSource, WrittenRule } from './plan.ts'
+import { plannedTools, type Plan, type RulesSource, type WrittenRule } from './plan.ts'
 import type { ToolInfo } from '../load/clients/load-client.ts'
-import { nearestName, quoted } from '#base'
-import type { Call } from '#protocol'
-
-export interface PlanFacts {
-  readonly file: PlanFile
-  readonly rules: RulesSource | undefined
-  readonly steady: readonly Gate[]
-  readonly aborts: readonly Gate[]
-  readonly tools: readonly string[]
-  readonly production: ProductionCheck
-}
+import { fieldsOf, nearestName, quoted, textOf } from '#base'
+import { toolCall } from './tool-call.ts'
 
 /** A rejection and its position in the file. */
 export type LocatedRejection = Rejection & Pick<Problem, 'line' | 'column'>
 
 /** Returns the reasons to reject a plan that are known without a request. */
-export function planRejections(facts: PlanFacts): readonly Rejection[] {
-  const { file, rules } = facts
-  const rejections = [...gateRejections(facts), ...environmentRejections(facts)]
+export function planRejections(plan: Plan): readonly Rejection[] {
+  const { file, rules } = plan
+  const rejections = [...gateRejections(plan), ...environmentRejections(plan)]
   if (file.stages !== undefined) rejections.push(...stageRejections(file.stages, 'stages'))
   if (file.pods !== undefined) rejections.push(...stageRejections(file.pods, 'pods'))
   if (rules !== undefined) {
     rejections.push(...ruleRejections(rules, file))
-    const nothing = matchNothing(rules, facts.tools, file.target)
+    const nothing = matchNothing(rules, plannedTools(plan), file.target)
     if (nothing !== undefined) rejections.push({ ...nothing, path: ['rules'] })
   }
   return rejections
 }
 
-function gateRejections({ file, steady, aborts }: PlanFacts): Rejection[] {
-  const hasGate = aborts.length > 0 || Object.keys(file.slo ?? {}).length > 0
+function gateRejections({ steady, aborts, slo }: Plan): Rejection[] {
+  const hasGate = aborts.length + slo.length > 0
   return [...(hasGate ? [] : [NO_GATE]), ...(steady.length > 0 ? [] : [NO_LIMIT])]
 }
 
@@ -67,7 +56,7 @@ const NO_LIMIT: Rejection = {
   path: ['steadyState'],
 }
 
-function environmentRejections({ file, production }: PlanFacts): Rejection[] {
+function environmentRejections({ file, production }: Plan): Rejection[] {
   const { target } = file
   const { admin, kubernetes } = file.sidecar
   if (target.environment === undefined) {
@@ -174,7 +163,8 @@ export function matchNothing(
   }
   if (indirect || tools.length === 0) return undefined
   if (acting.some((rule) => tools.some(toolMatcher(rule, headers)))) return undefined
-  const wanted = acting.map(toolOf).find((tool) => tool !== undefined)
+  const named = acting.map(({ match }) => textOf(fieldsOf(match)['tool']))
+  const wanted = named.find((tool) => tool !== undefined)
   const near = wanted === undefined ? undefined : nearestName(wanted, tools)
   const hint = near === undefined ? '' : ` (did you mean ${near}?)`
   return {
@@ -210,8 +200,7 @@ export function toolMatcher(
   rule: WrittenRule,
   headers: Readonly<Record<string, string>>,
 ): (name: string) => boolean {
-  const match = (rule['match'] ?? {}) as Readonly<Record<string, unknown>>
-  const { tool, headers: wanted, ...others } = match
+  const { tool, headers: wanted, ...others } = fieldsOf(rule['match'])
   // The load calls other methods only in handshakes; other conditions are only known at run time.
   if (['http', 'any', 'all', 'not', 'method', 'outbound'].some((key) => others[key] !== undefined))
     return () => true
@@ -223,33 +212,7 @@ export function toolMatcher(
   const parsed = parseRules(JSON.stringify({ rules: [asked] }))
   if (!parsed.ok) return () => true
   const ruleSet = compileRules(parsed.file)
-  return (name) => {
-    const facts = {
-      call: callOf(name),
-      headers: Object.entries(headers).flat(),
-      session: undefined,
-      client: undefined,
-      http: { method: 'POST', path: '/mcp' },
-    }
-    return explain(ruleSet, facts, 0).rules.some(({ matches }) => matches)
-  }
-}
-
-function callOf(name: string): Call {
-  return {
-    id: 1,
-    method: 'tools/call',
-    name,
-    params: { name, arguments: {} },
-    transport: 'streamable-http',
-    protocolVersion: undefined,
-    progressToken: undefined,
-  }
-}
-
-function toolOf(rule: WrittenRule): string | undefined {
-  const tool = (rule['match'] as Readonly<Record<string, unknown>> | undefined)?.['tool']
-  return typeof tool === 'string' ? tool : undefined
+  return (name) => explain(ruleSet, toolCall(name, headers), 0).rules.some(({ matches }) => matches)
 }
 
 /** Lists the first names of many. */

@@ -19,8 +19,6 @@ export type WrittenRule = Readonly<Record<string, unknown>> & { readonly name: s
 /** Valid rules as written, without defaults. */
 export interface RulesSource {
   readonly digest: string
-  /** The text, so that a run can be repeated after the file has changed. */
-  readonly text: string
   readonly seed: number | undefined
   readonly maxActive: number | undefined
   readonly enabled: boolean
@@ -32,33 +30,16 @@ export function readRulesText(
 ): RulesSource | { readonly problems: readonly Problem[] } {
   const { parsed, document } = parseWithPositions(text)
   if (!parsed.ok) return { problems: parsed.problems }
-  const written = (document?.value ?? {}) as Readonly<Record<string, unknown>>
-  return {
-    digest: sha256Of(text),
-    text,
-    seed: numberIn(written, 'seed'),
-    maxActive: numberIn(written, 'maxActive'),
-    enabled: parsed.file.enabled,
-    rules: (written['rules'] ?? []) as readonly WrittenRule[],
-  }
+  // The file is valid, so these have their types; `rules` may be null.
+  const { seed, maxActive, rules } = (document?.value ?? {}) as Partial<RulesSource>
+  const { enabled } = parsed.file
+  return { digest: sha256Of(text), seed, maxActive, enabled, rules: rules ?? [] }
 }
 
 /** Converts the inline rules of a plan, which are valid because the plan is. */
 export function inlineRules(rules: readonly WrittenRule[]): RulesSource {
-  const text = `${JSON.stringify({ version: 1, rules }, null, 2)}\n`
-  return {
-    digest: sha256Of(text),
-    text,
-    seed: undefined,
-    maxActive: undefined,
-    enabled: true,
-    rules,
-  }
-}
-
-function numberIn(value: Readonly<Record<string, unknown>>, key: string): number | undefined {
-  const found = value[key]
-  return typeof found === 'number' ? found : undefined
+  const digest = sha256Of(`${JSON.stringify({ version: 1, rules }, null, 2)}\n`)
+  return { digest, seed: undefined, maxActive: undefined, enabled: true, rules }
 }
 
 export interface Stage {
@@ -120,6 +101,11 @@ export interface Plan {
   readonly production: ProductionCheck
   /** Undefined without a policy. */
   readonly policy: Policy | undefined
+}
+
+/** Returns the tools that a plan names; without any the load chooses. */
+export function plannedTools({ file, calls }: Plan): readonly string[] {
+  return [...(file.load.tools ?? []), ...calls.map(({ tool }) => tool)]
 }
 
 /** Returns how the load of a plan handles errors. */

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../load/results/histogram.ts'
 import { findProtocolVersion } from '../load/clients/open-endpoint.ts'
 import { LeanWire, type SessionState } from '../load/clients/lean-wire.ts'
 import type { LoadTarget } from '../load/load-options.ts'
+import { every } from './every.ts'
 import type { Measured } from './gate.ts'
 
 const PAUSE_MS = 200
@@ -16,10 +16,11 @@ export class Probe {
   readonly #running: Promise<void>
   #samples: { readonly at: number; readonly ok: boolean; readonly ms: number }[] = []
   #since: number | undefined
+  #sessionState: SessionState | undefined
 
   constructor(target: LoadTarget, version: string) {
     this.#wire = new LeanWire(target, version)
-    this.#running = this.#run()
+    this.#running = every(PAUSE_MS, this.#closing.signal, () => this.#ask())
   }
 
   /** Returns the measures of the responses since a time, by default of the last seconds. */
@@ -49,22 +50,17 @@ export class Probe {
     await this.#wire.close()
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#closing
-    let sessionState: SessionState | undefined
-    while (!signal.aborted) {
+  async #ask(): Promise<void> {
+    this.#since = performance.now()
+    try {
+      this.#sessionState ??= (await findProtocolVersion(this.#wire, undefined)).sessionState
       this.#since = performance.now()
-      try {
-        sessionState ??= (await findProtocolVersion(this.#wire, undefined)).sessionState
-        this.#since = performance.now()
-        const bounds = { timeoutMs: TIMEOUT_MS, signal }
-        const response = await this.#wire.ask('tools/list', {}, sessionState, bounds)
-        this.#note(response.kind === 'ok')
-        if (response.kind !== 'ok') sessionState = undefined
-      } catch {
-        this.#note(false)
-      }
-      await sleep(PAUSE_MS, undefined, { signal }).catch(() => {})
+      const bounds = { timeoutMs: TIMEOUT_MS, signal: this.#closing.signal }
+      const response = await this.#wire.ask('tools/list', {}, this.#sessionState, bounds)
+      this.#note(response.kind === 'ok')
+      if (response.kind !== 'ok') this.#sessionState = undefined
+    } catch {
+      this.#note(false)
     }
   }
 

@@ -7,10 +7,6 @@ export interface ProcessIdentity {
   readonly began: string | undefined
 }
 
-export async function ownIdentity(): Promise<ProcessIdentity> {
-  return { pid: process.pid, began: await beganOf(process.pid) }
-}
-
 /** Returns true while this process runs. */
 export async function isAlive({ pid, began }: ProcessIdentity): Promise<boolean> {
   try {
@@ -19,13 +15,8 @@ export async function isAlive({ pid, began }: ProcessIdentity): Promise<boolean>
     // The process exists and belongs to another user.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
   }
-  const now = await beganOf(pid)
+  const now = (await statOf(pid))?.began
   return now === undefined || began === undefined || now === began
-}
-
-/** Returns the start time of a process; undefined when it has ended, or not on Linux. */
-async function beganOf(pid: number): Promise<string | undefined> {
-  return (await statOf(pid))?.began
 }
 
 /** Reads state, parent and start time of a process; undefined when it ended, or not on Linux. */

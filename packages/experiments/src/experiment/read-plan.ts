@@ -1,4 +1,4 @@
-import { canonicalJson, drawSeed, sha256Of, quoted, systemReason } from '#base'
+import { canonicalJson, drawSeed, pointedAt, sha256Of, quoted, systemReason } from '#base'
 import { dirname, resolve } from 'node:path'
 import type { CallSpec } from '../load/load-options.ts'
 import { parseCalls } from '../load/calls-file.ts'
@@ -46,16 +46,20 @@ export type ReadPlan =
   | { readonly ok: true; readonly plan: Plan; readonly rejections: readonly LocatedRejection[] }
   | { readonly ok: false; readonly problems: readonly FileProblems[] }
 
+/** What limits a plan besides its text. */
+export interface PlanLimits {
+  /** The patterns of production names, and further names to check. */
+  readonly production?: ProductionCheck | undefined
+  readonly policy?: Policy | undefined
+}
+
 /** The location of a plan, and the access to the files that it names. */
-export interface PlanSource {
+export interface PlanSource extends PlanLimits {
   readonly file: string
   /** The base directory of relative paths. */
   readonly directory: string
   /** Reads a file. Throws when the file cannot be read. */
   readonly readText: (path: string) => Promise<string>
-  /** The patterns of production names, and further names to check. */
-  readonly production?: ProductionCheck | undefined
-  readonly policy?: Policy | undefined
 }
 
 /** Limits the size of a plan. */
@@ -68,7 +72,8 @@ export async function readPlan(text: string, source: PlanSource): Promise<ReadPl
     problems: [{ file, problems }],
   })
   if (text.length > MAX_PLAN_BYTES) {
-    return failed(source.file, [at('too_large', 'a plan must not exceed 1 MiB', '')])
+    const message = 'a plan must not exceed 1 MiB'
+    return failed(source.file, [{ code: 'too_large', message, path: '', line: 1, column: 1 }])
   }
   const document = readYaml(text)
   const problems = [...document.problems, ...planFindings(document)]
@@ -83,20 +88,11 @@ export async function readPlan(text: string, source: PlanSource): Promise<ReadPl
     }
   }
   const plan = planOf(file, rules.source, calls, source)
-  const { steady, aborts } = plan
-  const tools = [...(file.load.tools ?? []), ...plan.calls.map(({ tool }) => tool)]
-  const own = planRejections({
-    file,
-    rules: plan.rules,
-    steady,
-    aborts,
-    tools,
-    production: plan.production,
-  })
-  const { policy } = source
-  const rejections = [...own, ...(policy === undefined ? [] : policyRejections(plan, policy))].map(
-    (rejection) => ({ ...rejection, ...document.position(rejection.path ?? []) }),
-  )
+  const { policy } = plan
+  const rejections = [
+    ...planRejections(plan),
+    ...(policy === undefined ? [] : policyRejections(plan, policy)),
+  ].map((rejection) => ({ ...rejection, ...document.position(rejection.path ?? []) }))
   return { ok: true, plan, rejections }
 }
 
@@ -215,10 +211,7 @@ async function rulesOf(
     text = await readText(path)
   } catch (error) {
     const message = `the file cannot be read: ${systemReason(error)}`
-    return {
-      file: name,
-      problems: [{ ...at('unreadable', message, 'rules'), ...document.position(['rules']) }],
-    }
+    return { file: name, problems: [unreadable(message, ['rules'], document)] }
   }
   const source = readRulesText(text)
   return 'problems' in source ? { file: path, problems: source.problems } : { source }
@@ -234,13 +227,12 @@ async function callsOf(
     return parseCalls(await readText(resolve(directory, load.calls)))
   } catch (error) {
     const reason = error instanceof LoadError ? `${error.wrong}; ${error.fix}` : systemReason(error)
-    const where = document.position(['load', 'calls'])
-    return { file: name, problems: [{ ...at('unreadable', reason, 'load.calls'), ...where }] }
+    return { file: name, problems: [unreadable(reason, ['load', 'calls'], document)] }
   }
 }
 
-function at(code: Problem['code'], message: string, path: string): Problem {
-  return { code, message, path, line: 1, column: 1 }
+function unreadable(message: string, path: readonly string[], document: YamlDocument): Problem {
+  return { code: 'unreadable', message, path: path.join('.'), ...document.position(path) }
 }
 
 /** A stored plan with all its files, so that the run can be repeated exactly. */
@@ -262,8 +254,7 @@ export async function readAndKeep(
   file: string,
   text: string,
   readText: PlanSource['readText'],
-  production?: ProductionCheck,
-  policy?: Policy,
+  { production, policy }: PlanLimits = {},
 ): Promise<ReadAndSaved> {
   const directory = dirname(resolve(file))
   const files: Record<string, string> = {}
@@ -377,10 +368,7 @@ function needsOne(needs: string, keys: readonly string[], path: Path): Finding {
 }
 
 function valueAt(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>(
-    (inner, key) => (Array.isArray(inner) ? inner[Number(key)] : fieldOf(inner, String(key))),
-    value,
-  )
+  return pointedAt(value, path.map(String))
 }
 
 function conflict(message: string, path: Path): Finding {

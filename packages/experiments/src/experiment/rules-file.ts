@@ -18,13 +18,11 @@ const NEW_FILE = 0o644
 
 /** Replaces the rules file of a sidecar during an experiment, and restores it. */
 export class RulesFile {
-  readonly path: string
-  readonly previous: Previous
+  readonly backup: { readonly path: string; readonly previous: Previous }
   #written: Buffer | undefined
 
   private constructor(path: string, previous: Previous) {
-    this.path = path
-    this.previous = previous
+    this.backup = { path, previous }
   }
 
   /** Reads the file. Throws a `RejectedError` when the file may not be replaced. */
@@ -34,9 +32,10 @@ export class RulesFile {
 
   /** Replaces the file atomically. Throws a `RulesChangedError` when another program changed it. */
   async write(text: string): Promise<void> {
-    if (!(await this.#isOurs())) throw new RulesChangedError(`${this.path} was changed`)
+    const { path, previous } = this.backup
+    if (!(await this.#isOurs())) throw new RulesChangedError(`${path} was changed`)
     const bytes = Buffer.from(text)
-    await replace(this.path, bytes, this.previous)
+    await replace(path, bytes, previous)
     this.#written = bytes
   }
 
@@ -44,15 +43,15 @@ export class RulesFile {
   async restore(): Promise<boolean> {
     if (this.#written === undefined) return true
     if (!(await this.#isOurs())) return false
-    await restoreFile(this.path, this.previous)
+    await restoreFile(this.backup.path, this.backup.previous)
     this.#written = undefined
     return true
   }
 
   /** Returns true when the file has its previous content or the text written last. */
   async #isOurs(): Promise<boolean> {
-    const now = await readFileNow(this.path)
-    const expected = this.#written ?? this.previous.bytes
+    const now = await readFileNow(this.backup.path)
+    const expected = this.#written ?? this.backup.previous.bytes
     return now === undefined || expected === undefined
       ? now === expected
       : Buffer.compare(now, expected) === 0

@@ -1,7 +1,6 @@
-import { ruleNames, CLAIM_PREFIX } from './armed-rules.ts'
+import { CLAIM_PREFIX } from './armed-rules.ts'
 import { type Lock, takeLock } from './lock.ts'
 import type { ReplacedRules, Sidecars, SidecarState } from './sidecars.ts'
-import { randomBytes } from 'node:crypto'
 import { type ArmedSidecars, Arming } from './arming.ts'
 import { AlertWatch, checkSilent } from './monitor/alert-watch.ts'
 import { Samplers } from './monitor/samplers.ts'
@@ -9,7 +8,6 @@ import { runAfterPhase, runBeforePhase, isUnready } from './steady-phases.ts'
 import type { Context, ExperimentOptions } from './context.ts'
 import type { ExperimentResult, PhaseResult } from './experiment-result.ts'
 import { experimentResult } from './finish.ts'
-import { measuredOf } from './phase.ts'
 import type { Plan } from './plan.ts'
 import { Probe } from './probe.ts'
 import {
@@ -21,8 +19,9 @@ import {
   distinct,
   podsUnreachable,
 } from './rejection.ts'
+import { newId } from './run-id.ts'
 import { runStages } from './stages.ts'
-import { Steadiness, withBaseline } from './gate.ts'
+import { measuredOf, Steadiness, withBaseline } from './gate.ts'
 import { Timeline } from './timeline.ts'
 import { AdminError, type Rule } from '#admin-api'
 import { findProduction, type SourcedName } from '#rules'
@@ -60,8 +59,7 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
   const onStop = (): void => void arming.restore().catch(() => {})
   stop.addEventListener('abort', onStop, { once: true })
   const watches = watchesOf(options)
-  const names = new Set(ruleNames(plan))
-  const first: Context = { ...options, ...watches, id, arming, names }
+  const first: Context = { ...options, ...watches, id, arming }
   const startedAt = new Date()
   try {
     await options.onBegin?.()
@@ -89,7 +87,6 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
 /** Opens the rules to replace, after those of an experiment that died have been restored. */
 async function openArming(options: ExperimentOptions, id: string, lock: Lock): Promise<Arming> {
   const { plan, sidecars, onEvent } = options
-  const { activationMs = sidecars.paces.activationMs } = options
   const dead = await sidecars.recover(lock.dead)
   if (dead !== undefined) {
     const restored = `squall restored the ${sidecars.rulesSource.name}`
@@ -97,7 +94,7 @@ async function openArming(options: ExperimentOptions, id: string, lock: Lock): P
   }
   const [found, rules] = await mayBegin(options, id, dead ?? lock.dead?.id)
   if (rules.backup !== undefined) await lock.note(rules.backup.path, rules.backup.previous)
-  return new Arming(plan, id, { ...found, sidecars, rules, activationMs })
+  return new Arming(plan, id, { ...found, sidecars, rules })
 }
 
 /** Returns what measures the target and its monitoring, besides the load. */
@@ -163,13 +160,6 @@ async function claim(arming: Arming, stop: AbortSignal): Promise<void> {
   }
 }
 
-/** Returns an id that sorts by time and is short enough for the name of a rule. */
-export function newId(now: Date): string {
-  const [day = '', time = ''] = now.toISOString().split('T')
-  const digits = `${day.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`
-  return `${digits}-${randomBytes(3).toString('hex')}`
-}
-
 const CHECK = 'check sidecar.admin, and start squall run with --rules and --admin'
 
 /** Configures the checks. */
@@ -225,9 +215,7 @@ function injecting(rules: readonly Rule[]): readonly Rule[] {
   )
 }
 
-async function ask(
-  sidecars: Sidecars,
-): Promise<{ readonly states: readonly SidecarState[]; readonly rules: readonly Rule[] }> {
+async function ask(sidecars: Sidecars) {
   try {
     const states = await sidecars.states()
     if (states.length === 0) throw new AdminError('no pod with a sidecar is running')

@@ -1,35 +1,32 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fieldsOf, isRecord, systemReason } from '#base'
-import type { Policy, ProductionCheck } from '#rules'
-import { type SavedPlan, type ReadAndSaved, type ReadPlan, readPlan } from './read-plan.ts'
+import { PastRunError } from './history.ts'
+import { RUN_ID } from './run-id.ts'
+import {
+  type PlanLimits,
+  type SavedPlan,
+  type ReadAndSaved,
+  type ReadPlan,
+  readPlan,
+} from './read-plan.ts'
 
-/** Reports that a stored run does not exist or cannot be read. */
-export class NotSavedError extends Error {
-  override readonly name = 'NotSavedError'
-}
-
-/** Reads the stored plan of an earlier run. Throws a `NotSavedError`. */
+/** Reads the stored plan of an earlier run. Throws a `PastRunError`. */
 export async function readSavedPlan(
   experiments: string,
   id: string,
-  production?: ProductionCheck,
-  policy?: Policy,
+  limits?: PlanLimits,
 ): Promise<ReadAndSaved> {
-  if (!/^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/.test(id)) {
-    throw new NotSavedError('invalid run ID; squall experiment list shows the IDs')
-  }
+  if (!RUN_ID.test(id)) throw new PastRunError('invalid run ID')
   let kept: unknown
   try {
     kept = JSON.parse(await readFile(join(experiments, id, 'plan.json'), 'utf8'))
   } catch (error) {
     const why = error instanceof SyntaxError ? 'plan.json is invalid JSON' : systemReason(error)
-    throw new NotSavedError(`the run ${id} cannot be read in ${experiments} (${why})`, {
-      cause: error,
-    })
+    throw new PastRunError(`the run ${id} cannot be read in ${experiments} (${why})`)
   }
-  if (!isSavedPlan(kept)) throw new NotSavedError(`plan.json of the run ${id} is not a valid plan`)
-  return { read: await readStored(kept, production, policy), kept }
+  if (!isSavedPlan(kept)) throw new PastRunError(`plan.json of the run ${id} is not a valid plan`)
+  return { read: await readStored(kept, limits), kept }
 }
 
 export function isSavedPlan(value: unknown): value is SavedPlan {
@@ -44,8 +41,7 @@ export function isSavedPlan(value: unknown): value is SavedPlan {
 /** Reads a stored plan again. */
 export function readStored(
   kept: SavedPlan,
-  production?: ProductionCheck,
-  policy?: Policy,
+  { production, policy }: PlanLimits = {},
 ): Promise<ReadPlan> {
   const { file, directory, text } = kept
   return readPlan(text, { production, policy, file, directory, readText: filesOf(kept) })
@@ -55,7 +51,7 @@ export function readStored(
 export function filesOf({ files }: SavedPlan): (path: string) => Promise<string> {
   return async (path) => {
     const text = files[path]
-    if (text === undefined) throw new NotSavedError(`${path} was not stored with the plan`)
+    if (text === undefined) throw new PastRunError(`${path} was not stored with the plan`)
     return text
   }
 }

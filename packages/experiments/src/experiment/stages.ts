@@ -1,7 +1,7 @@
 import { AdminError } from '#admin-api'
 import { Observations, unexpectedErrors } from './expectations.ts'
 import { type HeldSessions, holdSessions } from './held-sessions.ts'
-import { AbortWatch, anyFails, type FailedGate, fails, shownMeasure } from './gate.ts'
+import { AbortWatch, anyFails, type FailedGate, fails, measuredOf, shownMeasure } from './gate.ts'
 import {
   type EarlyEnd,
   INTERRUPTED,
@@ -9,7 +9,7 @@ import {
   RULES_CHANGED,
   type StageResult,
 } from './experiment-result.ts'
-import { type Moment, measuredOf, runPhase } from './phase.ts'
+import { type Moment, runPhase } from './phase.ts'
 import type { Plan, Stage } from './plan.ts'
 import { RejectedError, RulesChangedError } from './rejection.ts'
 import type { Context, Stages } from './context.ts'
@@ -70,7 +70,6 @@ async function runStage(context: Context, stage: Stage, index: number, aborts: A
     tick: (moment) => checks.tick(moment),
     onEnd,
     poll: sidecarPoll(sidecars, (states, signal) => checks.poll(states, signal)),
-    pollMs: sidecars.paces.pollMs,
     begun: async (signal) => {
       held = exhaust(context, signal)
       if ((await held)?.sessions === 0) return NOTHING_HELD
@@ -99,6 +98,7 @@ class StageChecks {
   readonly #context: Context
   readonly #aborts: AbortWatch
   readonly #isLast: boolean
+  readonly #names: ReadonlySet<string>
   readonly #observations: Observations
   readonly #began = performance.now()
   /** True once the calls were enough to check the abort conditions continuously. */
@@ -109,6 +109,7 @@ class StageChecks {
     const { hold } = plan.file
     this.#context = context
     this.#aborts = aborts
+    this.#names = new Set(plan.rules?.rules.map(({ name }) => name))
     this.#isLast = index === plan.stages.length - 1
     this.#observations = new Observations(this.#isLast ? plan.expected : [])
     // The alerts have their whole time to fire.
@@ -144,8 +145,8 @@ class StageChecks {
   }
 
   async count(signal?: AbortSignal): Promise<void> {
-    const { sidecars, names } = this.#context
-    this.counts = await sidecars.counts(names, signal)
+    const { sidecars } = this.#context
+    this.counts = await sidecars.counts(this.#names, signal)
   }
 
   /** Returns the reason to end after the stage; `end` is the one that ended its load. */

@@ -1,6 +1,6 @@
 import { AbortWatch, anyFails, failureTexts } from './gate.ts'
 import { ToolsNotNamedError } from '../load/choose-tools.ts'
-import { type EarlyEnd, INTERRUPTED, type PhaseResult, RULES_CHANGED } from './experiment-result.ts'
+import { type EarlyEnd, INTERRUPTED, RULES_CHANGED } from './experiment-result.ts'
 import { runPhase } from './phase.ts'
 import { RejectedError, rejectionError } from './rejection.ts'
 import { destructiveRejections, matchNothing } from './plan-rejections.ts'
@@ -77,20 +77,11 @@ function rejectUnnamed(error: unknown): never {
   throw rejectionError('TOOLS_NOT_NAMED', error.wrong, fix)
 }
 
-export interface After {
-  readonly phase: PhaseResult
-  readonly steady: boolean
-  /** The names of the alerts that did not resolve in time. */
-  readonly unresolved: readonly string[]
-  /**
-   * The reason why the phase is inconclusive: it ended early, or its rules differed from those
-   * before the stages.
-   */
-  readonly end: EarlyEnd | undefined
-}
-
-/** Waits for the steady state after the stages, as long as the plan allows. */
-export async function runAfterPhase(context: Context): Promise<After> {
+/**
+ * Waits for the steady state after the stages, as long as the plan allows. Its `end` is the reason why
+ * it is inconclusive: it ended early, or its rules differed from those before the stages.
+ */
+export async function runAfterPhase(context: Context) {
   const { plan, stop, onEvent, steadiness, alerts } = context
   const { for: forMs, within } = plan.file.steadyState
   const durationMs = Math.max(within, alerts.resolvedMs)
@@ -105,7 +96,6 @@ export async function runAfterPhase(context: Context): Promise<After> {
     // A killed process may still be down.
     beginWithinMs: within,
     poll: withdrawal(context, (at) => (withdrawnAt = at)),
-    pollMs: context.sidecars.paces.pollMs,
     tick: ({ at, steady: measured, calls }) => {
       const elapsedMs = at - began
       const moment = { elapsedMs, durationMs, calls, measured }
@@ -139,10 +129,10 @@ export function isUnready({ plan, sidecars }: Pick<Context, 'plan' | 'sidecars'>
 
 /** Returns a poll that checks that the sidecars return to the previous rules and keep them. */
 function withdrawal(
-  { sidecars, arming, activationMs = sidecars.paces.activationMs }: Context,
+  { sidecars, arming }: Context,
   report: (at: number) => void,
 ): (signal: AbortSignal) => Promise<EarlyEnd | undefined> {
-  const until = performance.now() + activationMs
+  const until = performance.now() + sidecars.paces.activationMs
   let withdrawn = false
   return sidecarPoll(sidecars, (states) => {
     const now = performance.now()

@@ -100,9 +100,7 @@ export class Timeline {
 }
 
 /** Returns the first interval with a real error: results count errors by interval. */
-function firstRealError(
-  phases: readonly PhaseResult[],
-): { readonly at: number; readonly text: string } | undefined {
+function firstRealError(phases: readonly PhaseResult[]) {
   for (const { label, load } of phases) {
     const point = load?.timeline.points.find(({ errors }) => errors.real > 0)
     if (load === undefined || point === undefined) continue

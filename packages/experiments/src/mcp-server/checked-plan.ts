@@ -3,7 +3,7 @@ import * as Type from 'typebox'
 import { resolve } from 'node:path'
 import { quoted, durationText, plain, shownUrl } from '#base'
 import type { ControlRequest } from '../commands/mcp.ts'
-import type { Plan } from '../experiment/plan.ts'
+import { plannedTools, type Plan } from '../experiment/plan.ts'
 import { type SavedPlan, readAndKeep } from '../experiment/read-plan.ts'
 import type { Rejection } from '../experiment/rejection.ts'
 import { moreRejections } from '../experiment/run-experiment.ts'
@@ -34,7 +34,8 @@ export async function checkPlan(text: string, control: Control): Promise<Checked
   const policy = control.limits.trusted()
   const noFiles = (path: string): Promise<string> =>
     Promise.reject(new Error(`files are not allowed; inline the content of ${quoted(path)}`))
-  const { read, kept } = await readAndKeep(FILE, text, noFiles, control.production, policy)
+  const limits = { production: control.production, policy }
+  const { read, kept } = await readAndKeep(FILE, text, noFiles, limits)
   if (!read.ok) {
     const problems = read.problems.flatMap((each) => each.problems)
     const reasons = problems.map(
@@ -55,7 +56,7 @@ export async function checkPlan(text: string, control: Control): Promise<Checked
   if (hidden.length > 0) throw new DeniedError(...hidden)
   // Only an allowed plan makes requests.
   const more = [
-    ...(await tooManyRuns(control.access, plan, policy)),
+    ...(await tooManyRuns(control.access, plan)),
     ...(await withSidecars(control.access, plan, moreRejections)),
   ]
   if (more.length > 0) throw new DeniedError(...reasonsOf(more))
@@ -161,9 +162,9 @@ export function blastOf({ file, stages, by }: Plan): Type.Static<typeof BLAST> {
 
 /** Describes a plan to the person who approves it, one fact per line. */
 export function summaryOf(plan: Plan): readonly string[] {
-  const { file, stages, aborts, slo, digest, calls } = plan
+  const { file, stages, aborts, slo, digest } = plan
   const { maxPercent, durationMs, sampled } = blastOf(plan)
-  const tools = [...(file.load.tools ?? []), ...calls.map(({ tool }) => tool)]
+  const tools = plannedTools(plan)
   const ends = [
     ...aborts.map(({ text }) => text),
     ...slo.map(({ text }) => `${text} is not met`),

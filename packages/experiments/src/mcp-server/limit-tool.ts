@@ -90,7 +90,7 @@ export const FIND_LIMIT = defineTool({
     const { control, context } = call
     const asked = await askedIn(call, () => proposed(input, control))
     return runWhenApproved('find_limit', asked, call, async (approved) => {
-      const { proposal, checked, by: approvedBy, notBegun } = approved
+      const { proposal, by: approvedBy, notBegun } = approved
       const { maxRuns, maxMinutes, ...asProposed } = proposal.search!
       const search = await searchOf(asProposed, control)
       const { id, digest, target } = proposal
@@ -101,7 +101,6 @@ export const FIND_LIMIT = defineTool({
       const { signal } = context.mcpReq
       const result = await control.running.run({ id, target }, signal, async (stop) => {
         const ran = await runSearch(access, search, {
-          policy: checked.policy,
           stop,
           onProgress: progressOf(call) ?? (() => {}),
           // A person may change the policy meanwhile.

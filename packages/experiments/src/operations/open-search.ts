@@ -1,18 +1,17 @@
 import { fieldsOf, quoted } from '#base'
 import type { EXPERIMENT_SEARCH } from '../commands/search.ts'
 import type { Plan } from '../experiment/plan.ts'
-import { type SavedPlan, readAndKeep } from '../experiment/read-plan.ts'
-import { filesOf } from '../experiment/saved-plan.ts'
+import type { ReadAndSaved, SavedPlan } from '../experiment/read-plan.ts'
+import { readStored } from '../experiment/saved-plan.ts'
 import type { Rejection } from '../experiment/rejection.ts'
-import { LoadError } from '../load/load-error.ts'
 import { type Condition, parseCondition } from '../search/condition.ts'
 import type { SearchPlan } from '../search/search-plan.ts'
 import { readSearch, type SearchSettings } from '../search/search-result.ts'
 import { parseVariations, type Variation } from '../search/variation.ts'
 import { readYaml } from '#rules'
 import { invalidFile, type RequestOf } from '#cli'
-import { readPolicyFile } from '../cli/policy.ts'
-import { readAsked, validPlan } from './read-plans.ts'
+import { usable } from '../cli/read-input.ts'
+import { limitsOf, readAsked, validPlan } from './read-plans.ts'
 
 export type SearchRequest = RequestOf<typeof EXPERIMENT_SEARCH>
 
@@ -26,31 +25,26 @@ export interface OpenedSearch extends SearchPlan {
 
 /** Reads the plan of a search, or of an earlier one. Throws a `UsageError`. */
 export async function openSearch(request: SearchRequest) {
-  const { search: asked, experiments, production } = request
+  const { search: asked, experiments } = request
   if (asked.kind === 'new') {
     const plan = { kind: 'file', path: asked.path } as const
-    const { policy, ...read } = await readAsked({ ...request, plan })
-    return { search: searchOf(read, asked.settings), earlier: undefined, policy }
+    const read = await readAsked({ ...request, plan })
+    return { search: searchOf(read, asked.settings), earlier: undefined }
   }
   const earlier = await readSearch(experiments, asked.id)
   if (earlier === undefined) {
     const wrong = `search ${quoted(asked.id)} not found in ${quoted(experiments)}`
     throw invalidFile(wrong, 'pass the id that the search printed, and its --experiments')
   }
-  const policy = request.policy === undefined ? undefined : await readPolicyFile(request.policy)
   const { kept, result } = earlier
-  const readText = filesOf(kept)
-  const { read } = await readAndKeep(kept.file, kept.text, readText, production, policy)
-  return { search: searchOf({ read, kept }, result.settings), earlier, policy }
+  const read = await readStored(kept, await limitsOf(request))
+  return { search: searchOf({ read, kept }, result.settings), earlier }
 }
 
-function searchOf(
-  { read, kept }: Pick<Awaited<ReturnType<typeof readAsked>>, 'read' | 'kept'>,
-  settings: SearchSettings,
-): OpenedSearch {
+function searchOf({ read, kept }: ReadAndSaved, settings: SearchSettings): OpenedSearch {
   const { plan, rejections } = validPlan(kept.file, read)
-  const variations = usable('--vary', () => parseVariations(settings.vary))
-  const condition = usable('--until', () => parseCondition(settings.until))
+  const variations = usable(() => parseVariations(settings.vary), '--vary: ')
+  const condition = usable(() => parseCondition(settings.until), '--until: ')
   return { ...searchPlan({ plan, kept }, variations, condition), rejections, kept, settings }
 }
 
@@ -61,13 +55,4 @@ export function searchPlan(
 ): SearchPlan {
   const written = fieldsOf(readYaml(kept.text).value)
   return { plan, directory: kept.directory, written, variations, condition }
-}
-
-function usable<T>(option: string, read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (!(error instanceof LoadError)) throw error
-    throw invalidFile(`${option}: ${error.wrong}`, error.fix)
-  }
 }

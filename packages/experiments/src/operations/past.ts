@@ -65,7 +65,8 @@ async function pastResult(experiments: string, begin: string): Promise<Experimen
   return usable(readPastResult(experiments, await pastId(experiments, begin)))
 }
 
-async function usable<T>(reading: Promise<T>): Promise<T> {
+/** Throws a `UsageError` in the place of a `PastRunError`. */
+export async function usable<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading
   } catch (error) {

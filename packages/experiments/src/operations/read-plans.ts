@@ -1,42 +1,43 @@
 import type { EXPERIMENT_VALIDATE, RunRequest } from '../commands/experiment.ts'
-import { NotSavedError, readSavedPlan } from '../experiment/saved-plan.ts'
+import { readSavedPlan } from '../experiment/saved-plan.ts'
 import { readHistory } from '../experiment/history.ts'
 import { asInvoked, plain, quoted, readBounded } from '#base'
 import {
   MAX_PLAN_BYTES,
   type ReadAndSaved,
+  type PlanLimits,
   type ReadPlan,
   readAndKeep,
 } from '../experiment/read-plan.ts'
-import { type Policy, problemLines, type ProductionCheck } from '#rules'
+import { problemLines } from '#rules'
 import type { LocatedRejection } from '../experiment/plan-rejections.ts'
 import type { Rejection } from '../experiment/rejection.ts'
-import { invalidFile, InvalidFilesError, print, readText, type RequestOf } from '#cli'
-import { pastId } from './past.ts'
+import { InvalidFilesError, print, readText, type RequestOf } from '#cli'
+import { pastId, usable } from './past.ts'
 import { readPolicyFile } from '../cli/policy.ts'
 
 /** Reads the requested plan. Throws a `UsageError` when it cannot be read. */
 export async function readAsked({
   plan,
   experiments,
-  production,
-  policy: path,
+  ...flags
 }: Pick<RunRequest, 'plan' | 'experiments' | 'production' | 'policy'>): Promise<
-  ReadAndSaved & { readonly policy: Policy | undefined; readonly again?: string }
+  ReadAndSaved & { readonly again?: string }
 > {
-  const policy = path === undefined ? undefined : await readPolicyFile(path)
-  if (plan.kind === 'file') {
-    return { ...(await readPlanFile(plan.path, production, policy)), policy }
-  }
+  const limits = await limitsOf(flags)
+  if (plan.kind === 'file') return readPlanFile(plan.path, limits)
   const id = await pastId(experiments, plan.id)
-  try {
-    const { read, kept } = await readSavedPlan(experiments, id, production, policy)
-    const past = (await readHistory(experiments)).find((entry) => entry.id === id)
-    return { read: seeded(read, past?.seed), kept, policy, again: id }
-  } catch (error) {
-    if (!(error instanceof NotSavedError)) throw error
-    throw invalidFile(error.message, 'squall experiment list shows the runs')
-  }
+  const { read, kept } = await usable(readSavedPlan(experiments, id, limits))
+  const past = (await readHistory(experiments)).find((entry) => entry.id === id)
+  return { read: seeded(read, past?.seed), kept, again: id }
+}
+
+/** Reads the limits of plans that flags set. Throws a `UsageError` for an invalid policy. */
+export async function limitsOf({
+  production,
+  policy,
+}: Pick<RunRequest, 'production' | 'policy'>): Promise<PlanLimits> {
+  return { production, policy: policy === undefined ? undefined : await readPolicyFile(policy) }
 }
 
 /** Returns the plan with a seed in place of the drawn one; a written seed takes precedence. */
@@ -47,13 +48,9 @@ function seeded(read: ReadPlan, seed: number | undefined): ReadPlan {
 }
 
 /** Reads the plan in a file. Throws a `UsageError` when it cannot be read. */
-export async function readPlanFile(
-  path: string,
-  production?: ProductionCheck,
-  policy?: Policy,
-): Promise<ReadAndSaved> {
+export async function readPlanFile(path: string, limits?: PlanLimits): Promise<ReadAndSaved> {
   const text = await readText(path, MAX_PLAN_BYTES, quoted(path))
-  return readAndKeep(path, text, textOf, production, policy)
+  return readAndKeep(path, text, textOf, limits)
 }
 
 /** Returns a plan that could be read, with its rejections. Throws an `InvalidFilesError`. */
@@ -100,14 +97,13 @@ async function textOf(path: string): Promise<string> {
 /** Checks plans; returns the exit code. */
 export async function validatePlans({
   paths,
-  production,
-  policy: policyPath,
   json,
+  ...flags
 }: RequestOf<typeof EXPERIMENT_VALIDATE>): Promise<number> {
-  const policy = policyPath === undefined ? undefined : await readPolicyFile(policyPath)
+  const limits = await limitsOf(flags)
   const files = []
   for (const path of paths) {
-    const { read } = await readPlanFile(path, production, policy)
+    const { read } = await readPlanFile(path, limits)
     const ok = read.ok && read.rejections.length === 0
     const problems = read.ok ? [] : read.problems
     const rejections = read.ok ? read.rejections : []

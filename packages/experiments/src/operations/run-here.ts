@@ -20,7 +20,7 @@ import type { SavedPlan } from '../experiment/read-plan.ts'
 import type { Rejection } from '../experiment/rejection.ts'
 import { runExperiment } from '../experiment/run-experiment.ts'
 import { tooManyRejections } from '../policy/policy-rejections.ts'
-import type { Policy, SourcedName } from '#rules'
+import type { SourcedName } from '#rules'
 import { readVersion } from '#cli'
 import { tokenIn, withToken } from '../cli/server-flags.ts'
 import { PodSidecars } from './pods/pod-sidecars.ts'
@@ -71,10 +71,9 @@ export async function withSidecars<T>(
 export async function tooManyRuns(
   { experiments }: Pick<RunAccess, 'experiments'>,
   plan: Plan,
-  policy: Policy | undefined,
 ): Promise<readonly Rejection[]> {
-  if (policy === undefined) return []
-  return tooManyRejections(plan, policy, await readHistory(experiments), Date.now())
+  if (plan.policy === undefined) return []
+  return tooManyRejections(plan, plan.policy, await readHistory(experiments), Date.now())
 }
 
 /** Runs a plan in this process. Throws a `RejectedError` when the experiment may not begin. */

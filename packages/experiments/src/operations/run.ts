@@ -23,14 +23,14 @@ export function runPlan(request: RunRequest): Promise<number> {
 
 async function runToReport(request: RunRequest): Promise<number> {
   const { inCluster, json } = request
-  const { read, kept, policy, again } = await readAsked(request)
+  const { read, kept, again } = await readAsked(request)
   const { plan, rejections } = validPlan(kept.file, read)
   const { sidecar: spec } = plan
   if (inCluster !== undefined && spec.kind !== 'pods') {
     const wrong = `--in-cluster: ${quoted(kept.file)} is for a sidecar of this machine`
     throw invalidFile(wrong, 'name pods with sidecar.kubernetes')
   }
-  const tooMany = rejections.length > 0 ? [] : await tooManyRuns(request, plan, policy)
+  const tooMany = rejections.length > 0 ? [] : await tooManyRuns(request, plan)
   if (tooMany.length > 0) return rejected(tooMany, request)
   const shows = !json || request.progress
   const repeated = again === undefined ? {} : { again }

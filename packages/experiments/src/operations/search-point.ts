@@ -1,24 +1,14 @@
-import type { Policy } from '#rules'
-import type { accessOf } from '../commands/experiment.ts'
 import type { EndCode, ExperimentResult } from '../experiment/experiment-result.ts'
+import { phasesOf } from '../experiment/experiment-tables.ts'
 import { percentage } from '#base'
-import { type SavedPlan, readAndKeep } from '../experiment/read-plan.ts'
+import { readAndKeep } from '../experiment/read-plan.ts'
 import { filesOf } from '../experiment/saved-plan.ts'
 import { RejectedError, rejectionError } from '../experiment/rejection.ts'
 import { batchesOf, type Condition } from '../search/condition.ts'
 import type { SearchEnd } from '../search/search-result.ts'
 import { type Batch, type Decision, sum } from '../search/sequential-test.ts'
-import type { Measurement } from '../search/limit-search.ts'
-import { runHere, storeResult, tooManyRuns, withSidecars } from './run-here.ts'
-
-/** One run of a search: what it proves, if anything, and why the search cannot go on, if so. */
-interface PointRun {
-  readonly id: string
-  readonly calls: number
-  readonly measurement: Measurement | undefined
-  readonly end: SearchEnd | undefined
-  readonly text: string
-}
+import type { OpenedSearch } from './open-search.ts'
+import { type RunAccess, runHere, storeResult, tooManyRuns, withSidecars } from './run-here.ts'
 
 /** The codes by which a magnitude fails without a count of calls. */
 const FAILED: ReadonlySet<EndCode> = new Set<EndCode>([
@@ -36,34 +26,23 @@ const DECIDE_MS = 1000
 
 /** Runs the plan at one magnitude. Throws a `RejectedError` when the run may not begin. */
 export async function runPoint(
-  request: ReturnType<typeof accessOf>,
+  request: RunAccess,
+  { kept: stored, condition, plan: limits }: OpenedSearch,
   {
     text,
-    kept: stored,
-    policy,
     stop,
-    condition,
     decide,
   }: {
     readonly text: string
-    readonly kept: SavedPlan
-    readonly policy: Policy | undefined
     readonly stop: AbortSignal
-    readonly condition: Condition
     readonly decide: (batches: readonly Batch[]) => Decision['kind']
   },
-): Promise<PointRun> {
-  const { read, kept } = await readAndKeep(
-    stored.file,
-    text,
-    filesOf(stored),
-    request.production,
-    policy,
-  )
+) {
+  const { read, kept } = await readAndKeep(stored.file, text, filesOf(stored), limits)
   // The whole range is checked before the first run; one stage may skip those before it.
   if (!read.ok) throw rejectionError('NOT_SEARCHABLE', 'the plan is invalid', 'change the range')
   const { plan } = read
-  const tooMany = await tooManyRuns(request, plan, policy)
+  const tooMany = await tooManyRuns(request, plan)
   if (tooMany.length > 0) throw new RejectedError(...tooMany)
   const began = performance.now()
   let decideAt = began + DECIDE_MS
@@ -86,11 +65,11 @@ export async function runPoint(
   return pointOf(result, condition)
 }
 
-function pointOf(result: ExperimentResult, condition: Condition): PointRun {
-  const { id, code, why, before, stages, after, steadyAfter } = result
+/** Returns what a run proves, if anything, and why the search cannot go on, if so. */
+function pointOf(result: ExperimentResult, condition: Condition) {
+  const { id, code, why, stages, steadyAfter } = result
   const [stage] = stages
-  const phases = [before, ...stages, ...(after === null ? [] : [after])]
-  const calls = phases.reduce((total, { load }) => total + (load?.counts.calls ?? 0), 0)
+  const calls = phasesOf(result).reduce((all, { load }) => all + (load?.counts.calls ?? 0), 0)
   const batches = stage?.load === undefined ? [] : batchesOf(stage.load.timeline, condition)
   const counted = sum(batches, 'calls')
   const failed = `${percentage(sum(batches, 'failed') / Math.max(1, counted))} of ${counted} calls failed`

@@ -1,12 +1,10 @@
-import type { Policy } from '#rules'
 import { writeFile } from 'node:fs/promises'
 import { asInvoked, durationText, interruption, plain, plainText, shownUrl } from '#base'
 import { join } from 'node:path'
-import { readAndKeep } from '../experiment/read-plan.ts'
 import type { PlanFile } from '../experiment/plan-schema.ts'
-import { filesOf } from '../experiment/saved-plan.ts'
+import { readStored } from '../experiment/saved-plan.ts'
 import { RejectedError, type Rejection } from '../experiment/rejection.ts'
-import { newId } from '../experiment/run-experiment.ts'
+import { newId } from '../experiment/run-id.ts'
 import { rangeTexts, runText, searchRejection, spanOf, wholeText } from '../search/search-plan.ts'
 import {
   type PastSearch,
@@ -17,6 +15,7 @@ import {
 } from '../search/search-result.ts'
 import { limitText, searchText } from '../search/search-text.ts'
 import { LimitSearch } from '../search/limit-search.ts'
+import type { Batch } from '../search/sequential-test.ts'
 import { placeText } from '../search/variation.ts'
 import { INTERRUPTED, print, readVersion } from '#cli'
 import { type OpenedSearch, openSearch, type SearchRequest } from './open-search.ts'
@@ -27,8 +26,8 @@ const FAILED = 1
 
 /** Searches the smallest magnitude that fails; returns the exit code. */
 export async function searchLimit(request: SearchRequest): Promise<number> {
-  const { search, earlier, policy } = await openSearch(request)
-  const rejections = await rangeRejections(search, request, policy)
+  const { search, earlier } = await openSearch(request)
+  const rejections = await rangeRejections(search)
   if (rejections.length > 0) {
     await printRejected(rejections, request.json)
     return FAILED
@@ -38,7 +37,7 @@ export async function searchLimit(request: SearchRequest): Promise<number> {
     const onProgress = (text: string): void => {
       if (!request.json) process.stderr.write(`${plain(text)}\n`)
     }
-    const options = { earlier, policy, stop: interrupt.signal, onProgress, resumes: true }
+    const options = { earlier, stop: interrupt.signal, onProgress, resumes: true }
     const result = await runSearch(request, search, options)
     await print(
       request.json
@@ -53,17 +52,12 @@ export async function searchLimit(request: SearchRequest): Promise<number> {
 }
 
 /** Returns the reasons to reject the plan, as it is and at the strongest magnitudes. */
-async function rangeRejections(
-  search: OpenedSearch,
-  { production }: SearchRequest,
-  policy: Policy | undefined,
-): Promise<readonly Rejection[]> {
+async function rangeRejections(search: OpenedSearch): Promise<readonly Rejection[]> {
   if (search.rejections.length > 0) return search.rejections
   const rejection = searchRejection(search)
   if (rejection !== undefined) return [rejection]
-  const { file } = search.kept
   for (const text of rangeTexts(search)) {
-    const { read } = await readAndKeep(file, text, filesOf(search.kept), production, policy)
+    const read = await readStored({ ...search.kept, text }, search.plan)
     if (read.ok && read.rejections.length === 0) continue
     if (read.ok) return read.rejections
     return read.problems.flatMap(({ problems }) =>
@@ -82,7 +76,6 @@ type SearchAccess = Omit<SearchRequest, 'search' | 'policy' | 'json'>
 
 interface SearchOptions {
   readonly earlier?: PastSearch | undefined
-  readonly policy: Policy | undefined
   readonly stop: AbortSignal
   /** Reports each run, and the limit after it. */
   readonly onProgress: (text: string) => void
@@ -96,9 +89,9 @@ interface SearchOptions {
 export async function runSearch(
   request: SearchAccess,
   search: OpenedSearch,
-  { earlier, policy, stop, onProgress, beforeRun, resumes = false }: SearchOptions,
+  { earlier, stop, onProgress, beforeRun, resumes = false }: SearchOptions,
 ): Promise<SearchResult> {
-  const { variations, condition, kept } = search
+  const { variations } = search
   const record = openRecord(request.experiments, search, earlier?.result)
   const { id, limits, runs } = record
   const budget = openBudget(request, search.plan.file, resumes ? FLAGS : INPUTS)
@@ -114,14 +107,9 @@ export async function runSearch(
     if (over !== undefined) return endWith({ code: 'BUDGET', why: over })
     await beforeRun?.()
     const runBegan = performance.now()
-    const point = await runPoint(request, {
-      text: runText(search, place, runs.length),
-      kept,
-      policy,
-      stop,
-      condition,
-      decide: (batches) => limits.preview(batches),
-    }).catch(rejectedEnd)
+    const text = runText(search, place, runs.length)
+    const decide = (batches: readonly Batch[]) => limits.preview(batches)
+    const point = await runPoint(request, search, { text, stop, decide }).catch(rejectedEnd)
     if (!('id' in point)) return endWith(point)
     budget.used(performance.now() - runBegan, point.calls)
     runs.push(point.id)
@@ -146,7 +134,7 @@ function openRecord(experiments: string, search: OpenedSearch, earlier: SearchRe
   const { settings, variations, condition, plan, kept } = search
   const [first, second] = variations
   const varied = { ...spanOf(first!), second: second && spanOf(second) }
-  const asked = { ...settings, errorRates: settings, maxFailedShare: condition.limit }
+  const asked = { ...settings, maxFailedShare: condition.limit }
   const limits = new LimitSearch({ ...varied, ...asked }, earlier?.points)
   const id = earlier?.id ?? newId(new Date())
   const startedAt = earlier?.startedAt ?? new Date().toISOString()

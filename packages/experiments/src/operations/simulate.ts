@@ -6,7 +6,7 @@ import {
   readHistory,
   readPastResult,
 } from '../experiment/history.ts'
-import type { Plan } from '../experiment/plan.ts'
+import { plannedTools, type Plan } from '../experiment/plan.ts'
 import { RejectedError, rejectionError } from '../experiment/rejection.ts'
 import { progressBar } from '../load/load-progress.ts'
 import { parseResult } from '../load/results/merge-results.ts'
@@ -65,8 +65,7 @@ async function measured(
   plan: Plan,
   { results: from, experiments }: SimulateRequest,
 ): Promise<readonly Measurement[]> {
-  const { tools = [] } = plan.file.load
-  const names = [...new Set([...tools, ...plan.calls.map(({ tool }) => tool)])]
+  const names = [...new Set(plannedTools(plan))]
   const found: Measurement[] = []
   for (const file of from) {
     const load = await readAs(

@@ -24,10 +24,9 @@ export interface Span {
   readonly widest: (passed: number | undefined) => number
 }
 
-export interface Settings extends Precision, Span {
+export interface Settings extends Precision, Span, ErrorRates {
   /** The share of failed calls above which a magnitude fails. */
   readonly maxFailedShare: number
-  readonly errorRates: ErrorRates
   /** The runs at one magnitude before it is undecided. */
   readonly runsAtOne: number
   /** The second parameter, where two are varied. */
@@ -90,14 +89,14 @@ export class LimitSearch {
 
   /** Adds the result of a run where `next` said. */
   add(at: Magnitudes, { batches, code }: Measurement): void {
-    const { maxFailedShare, errorRates, runsAtOne } = this.#settings
+    const { maxFailedShare, falseFailed, runsAtOne } = this.#settings
     const open = (this.#open ??= { at, batches: [], runs: 0 })
     open.batches.push(...batches)
     open.runs++
     const { kind: decision, evidence }: Decision =
       code === undefined
-        ? decide(open.batches, maxFailedShare, errorRates)
-        : { kind: 'failed', evidence: 1 / errorRates.falseFailed }
+        ? decide(open.batches, maxFailedShare, this.#settings)
+        : { kind: 'failed', evidence: 1 / falseFailed }
     if (decision === 'undecided' && open.runs < runsAtOne) return
     this.#open = undefined
     const calls = sum(open.batches, 'calls')
@@ -121,8 +120,8 @@ export class LimitSearch {
 
   /** Returns the decision on a batch that a run has not ended yet. */
   preview(batches: readonly Batch[]): Decision['kind'] {
-    const { maxFailedShare, errorRates } = this.#settings
-    return decide([...(this.#open?.batches ?? []), ...batches], maxFailedShare, errorRates).kind
+    const all = [...(this.#open?.batches ?? []), ...batches]
+    return decide(all, this.#settings.maxFailedShare, this.#settings).kind
   }
 
   /** The limit; with two parameters only whether there is one among all pairs. */

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fieldsOf, listOf, readBounded, replaceText } from '#base'
+import { RUN_ID } from '../experiment/run-id.ts'
 import { isSavedPlan } from '../experiment/saved-plan.ts'
 import type { SavedPlan } from '../experiment/read-plan.ts'
 import type { Limit, Point } from './bisection.ts'
@@ -65,7 +66,7 @@ export async function keepSearch(experiments: string, search: PastSearch): Promi
 
 /** Reads a stored search; undefined when there is none with the id, or when it is invalid. */
 export async function readSearch(experiments: string, id: string): Promise<PastSearch | undefined> {
-  if (!/^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/.test(id)) return undefined
+  if (!RUN_ID.test(id)) return undefined
   try {
     const bytes = await readBounded(join(experiments, id, FILE), MAX_BYTES)
     const value: unknown =

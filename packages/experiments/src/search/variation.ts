@@ -4,8 +4,6 @@ import type { Magnitudes, Extent } from './bisection.ts'
 
 /** A magnitude of the faults of a plan, and its range. */
 export interface Variation {
-  /** The text as written. */
-  readonly text: string
   /** `percent`, or a fault and its parameter. */
   readonly path: readonly string[]
   readonly range: Extent
@@ -66,12 +64,8 @@ export function parseVariation(text: string): Variation {
       (ASCENDING.has(path[0]!) && mildest > strongest) ||
       (DESCENDING.has(path.join('.')) && mildest < strongest)
     if (isReversed) throw invalid(text, 'begins with the stronger value')
-    return {
-      text,
-      path,
-      range: { mildest, strongest, isWhole },
-      shown: (magnitude) => `${magnitude}${suffix}`,
-    }
+    const range = { mildest, strongest, isWhole }
+    return { path, range, shown: (magnitude) => `${magnitude}${suffix}` }
   }
   throw invalid(text, 'begins and ends with different units')
 }

@@ -20,8 +20,8 @@ import { type Predicted, predict, type RoundValue } from './interval.ts'
 import { type MeasuredTool, type Measurement, WRONG } from './measured.ts'
 import { LEFT_OUT, notModelled, stageRules } from './modelled.ts'
 import { cumulated, drawTool, chosen, type ToolModel } from './tool-model.ts'
-import type { Call } from '#protocol'
 import type { PlanFile } from '../experiment/plan-schema.ts'
+import { toolCall } from '../experiment/tool-call.ts'
 import type { PlannedCall } from '../load/call-plan.ts'
 import type { CallResponse, LoadClient } from '../load/clients/load-client.ts'
 import { LOAD_DEFAULTS } from '../load/load-options.ts'
@@ -35,25 +35,7 @@ export const SIMULATION_SCHEMA = 'squall.simulation/1'
 /** The predicted quantities of a stage. Latencies are of tasks, in milliseconds. */
 export type Quantity = keyof ReturnType<typeof quantitiesOf>
 
-export interface SimulatedStage {
-  readonly label: string
-  readonly share: number
-  readonly predicted: Readonly<Record<Quantity, Predicted | null>>
-}
-
-export interface Simulation {
-  readonly schema: typeof SIMULATION_SCHEMA
-  readonly plan: string
-  readonly seed: number
-  readonly pods: number
-  readonly rounds: number
-  /** The pods of a round: a sample of a large fleet. */
-  readonly podsPerRound: number
-  readonly simulatedTasks: number
-  readonly sources: readonly Pick<Measurement, 'source' | 'startedAt' | 'calls' | 'retries'>[]
-  readonly stages: readonly SimulatedStage[]
-  readonly leftOut: readonly string[]
-}
+export type Simulation = NonNullable<Awaited<ReturnType<typeof simulate>>>
 
 export interface SimulateOptions {
   readonly plan: Plan
@@ -80,7 +62,7 @@ const NO_FAULTS: RuleFileSpec = { rules: [] }
  * Predicts the effect of a plan on a fleet, of which each pod gets the load of the plan; undefined
  * when it was stopped. Throws a `RejectedError`.
  */
-export async function simulate(options: SimulateOptions): Promise<Simulation | undefined> {
+export async function simulate(options: SimulateOptions) {
   const { plan, measurements, pods, seed, onProgress } = options
   const problems = notModelled(plan)
   if (problems.length > 0) throw new RejectedError(...problems)
@@ -102,6 +84,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulation | u
     seed,
     pods,
     rounds,
+    // A sample of a large fleet.
     podsPerRound,
     simulatedTasks,
     sources: measurements.map(({ source, startedAt, calls, retries }) => {
@@ -185,20 +168,14 @@ function weightsOf({ file, calls }: Plan, tools: readonly string[]): Float64Arra
 }
 
 /** Returns the tasks and the time of a stage on one pod. */
-function boundsOf(
-  { plan, pods, tasks }: SimulateOptions,
-  pod: number,
-): { readonly tasks: number; readonly durationMs: number } {
+function boundsOf({ plan, pods, tasks }: SimulateOptions, pod: number) {
   if (tasks === undefined) return { tasks: Infinity, durationMs: plan.file.hold }
   const part = Math.floor(((pod + 1) * tasks) / pods) - Math.floor((pod * tasks) / pods)
   return { tasks: part, durationMs: Infinity }
 }
 
 /** Chooses the rounds, and the pods of each: at least two, whose difference shows their variance. */
-function sizeOf(
-  options: SimulateOptions,
-  stages: number,
-): { readonly rounds: number; readonly podsPerRound: number } {
+function sizeOf(options: SimulateOptions, stages: number) {
   const { pods, plan, maxCalls = MANY_CALLS } = options
   const callsPerPod = Math.ceil(tasksPerPod(options)) * plan.file.load.fanOut
   if (callsPerPod > MOST_CALLS_PER_POD) {
@@ -330,7 +307,7 @@ class PodRun {
     this.#setup = setup
     this.recorder = new Recorder(() => this.#clock.now())
     this.#states.adopt(setup.rules, 0)
-    const models = setup.tools.map((model) => [model.tool, { model, facts: factsOf(model.tool) }])
+    const models = setup.tools.map((model) => [model.tool, { model, facts: toolCall(model.tool) }])
     this.#models = new Map(models as [])
   }
 
@@ -459,18 +436,4 @@ function tooMany(): RejectedError {
     `a pod would make more than ${MOST_ATTEMPTS} calls and retries in a stage: the clients call again as fast as calls fail`,
     'limit the stages with --fleet-tasks, or give the load a rate',
   )
-}
-
-function factsOf(tool: string): CallFacts {
-  const call: Call = {
-    id: 1,
-    method: 'tools/call',
-    name: tool,
-    params: { name: tool },
-    transport: 'streamable-http',
-    protocolVersion: undefined,
-    progressToken: undefined,
-  }
-  const http = { method: 'POST', path: '/mcp' }
-  return { call, headers: [], session: undefined, client: undefined, http }
 }

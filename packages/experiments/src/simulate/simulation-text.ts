@@ -1,7 +1,7 @@
 import { integerText, latency, percentage } from '#base'
 import { textTable } from '../report/text-table.ts'
 import type { Predicted } from './interval.ts'
-import type { Quantity, SimulatedStage, Simulation } from './simulate.ts'
+import type { Quantity, Simulation } from './simulate.ts'
 
 const added = (ms: number): string => (ms < 0 ? `-${latency(-ms)}` : `+${latency(ms)}`)
 
@@ -44,7 +44,7 @@ export function simulationText(simulation: Simulation): string {
   ].join('\n')
 }
 
-function stageTable({ label, predicted }: SimulatedStage): string {
+function stageTable({ label, predicted }: Simulation['stages'][number]): string {
   const cell = (text: string): { readonly text: string } => ({ text })
   const rows = Object.entries(ROWS).map(([quantity, [name, show]]) => {
     const found: Predicted | null = predicted[quantity as Quantity]

@@ -5,19 +5,7 @@ import { CALLS, ERRORS, selector } from './series.ts'
 type Series = History['series'][number]
 type Column = Exclude<keyof Series, 'tool'>
 
-/** The traffic of a tool over a time; latencies are in seconds, and null without calls. */
-export interface Traffic {
-  /** Undefined for all calls together. */
-  readonly tool: string | undefined
-  readonly calls: number
-  /** Errors that no fault made. */
-  readonly realErrors: number
-  readonly injectedErrors: number
-  readonly p50: number | null
-  readonly p95: number | null
-  readonly upstreamP50: number | null
-  readonly upstreamP95: number | null
-}
+export type Traffic = ReturnType<typeof trafficOf>
 
 /** The points are of whole steps, so the newest calls are in none. */
 export const NEWEST_MISSING =
@@ -32,7 +20,8 @@ export function trafficIn({ stepSeconds, at, series }: History, seconds: number)
   return { seconds: spans.reduce((sum, span) => sum + span, 0), traffic }
 }
 
-function trafficOf(series: Series, first: number, spans: readonly number[]): Traffic {
+/** Returns the traffic of a tool, or of all calls; latencies are in seconds, and null without calls. */
+function trafficOf(series: Series, first: number, spans: readonly number[]) {
   const points = (name: Column): readonly (number | null)[] => series[name].slice(first)
   const counted = (name: Column): number =>
     points(name).reduce<number>((sum, rate, i) => sum + (rate ?? 0) * spans[i]!, 0)
@@ -44,6 +33,7 @@ function trafficOf(series: Series, first: number, spans: readonly number[]): Tra
   return {
     tool: series.tool,
     calls: Math.round(counted('calls')),
+    // Errors that no fault made.
     realErrors: Math.round(counted('real') + counted('squall')),
     injectedErrors: Math.round(counted('injected')),
     p50: median(latencies('p50')),

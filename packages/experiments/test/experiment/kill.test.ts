@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { findVictim, killVictim } from '../../src/experiment/kill.ts'
+import { findVictim, processKilling } from '../../src/experiment/kill.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { startProgram } from '../../../../test/support/commands.ts'
 
@@ -55,8 +55,9 @@ test('rejects a pid file that other users may write, a link, and a process with 
     await expect(findVictim({ pidFile, command })).rejects.toThrow('writable by other users')
     expect(child.exitCode).toBeNull()
     await chmod(pidFile, 0o600)
-    const dead = await killVictim({ pidFile, command })
-    expect(dead.pid).toBe(child.pid)
+    const { signal } = new AbortController()
+    const { what } = await processKilling({ pidFile, command }).kill(0, 0, signal)
+    expect(what).toBe(`process ${child.pid}`)
     await victim.ended
     expect(child.signalCode).toBe('SIGKILL')
     await expect(findVictim({ pidFile, command })).rejects.toThrow('is not running')

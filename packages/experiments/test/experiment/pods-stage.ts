@@ -96,7 +96,9 @@ export async function podsStage(...more: readonly string[]): Promise<PodsStage> 
     const { plan } = read
     if (plan.sidecar.kind !== 'pods') throw new Error('the plan is for one sidecar')
     const options = { prefix: 'squall.dev/', readToken: undefined, budget: budgetOf({}) }
-    return { plan, sidecars: new PodSidecars(shop.client, plan.sidecar, options) }
+    const opened = new PodSidecars(shop.client, plan.sidecar, options)
+    Object.assign(opened.paces, { activationMs: 10_000 })
+    return { plan, sidecars: opened }
   }
   const run: PodsStage['run'] = async (changes = {}, options = {}) =>
     runExperiment({
@@ -107,7 +109,6 @@ export async function podsStage(...more: readonly string[]): Promise<PodsStage> 
       stop: new AbortController().signal,
       past: [],
       onEvent: () => {},
-      activationMs: 10_000,
       ...options,
     })
   shop.api.put(CONFIG_MAP, { kind: 'ConfigMap', data: NONE_YET })

@@ -39,7 +39,9 @@ test('a sidecar that is in another environment', async () => {
 
 test('a sidecar that does not read the file', async () => {
   const rulesFile = join(stage.directory, 'another.yaml')
-  const rejected = await stage.rejected({ sidecar: { rulesFile } }, { activationMs: 200 })
+  const { sidecars } = await stage.placed({ sidecar: { rulesFile } })
+  Object.assign(sidecars.paces, { activationMs: 200 })
+  const rejected = await stage.rejected({ sidecar: { rulesFile } }, { sidecars })
   expect(rejected).toEqual(['RULES_NOT_ACTIVE'])
   expect(existsSync(rulesFile)).toBe(false)
 })

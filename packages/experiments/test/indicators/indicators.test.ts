@@ -4,7 +4,6 @@ import {
   binomialBounds,
   predictedBlastRadius,
   indicatorsOf,
-  recoveryOf,
 } from '../../src/indicators/indicators.ts'
 import { type IndicatorCounts, noCounts, sumCounts } from '../../src/indicators/indicators.ts'
 
@@ -110,20 +109,4 @@ test('the bounds of a share are what counting allows, and never leave what a sha
   expect([low, high]).toEqual([0.4, 0.6])
   expect(binomialBounds(0.001, 10, 4).low).toBe(0)
   expect(binomialBounds(0.999, 10, 4).high).toBe(1)
-})
-
-test('times to detect and to recover count from the injection', () => {
-  const samples = [
-    { at: 0, failed: true },
-    { at: 1000, failed: false },
-    { at: 2000, failed: true },
-    { at: 3000, failed: true },
-    { at: 4000, failed: false },
-    { at: 6000, failed: false },
-  ]
-  expect(recoveryOf(samples, 500)).toEqual({ detectMs: 1500, recoverMs: 3500 })
-  expect(recoveryOf(samples, 500, 2000)).toEqual({ detectMs: 1500, recoverMs: 3500 })
-  expect(recoveryOf(samples, 500, 2001)).toEqual({ detectMs: 1500, recoverMs: undefined })
-  expect(recoveryOf(samples, 3500)).toEqual({ detectMs: undefined, recoverMs: undefined })
-  expect(recoveryOf(samples.slice(0, 4), 500)).toEqual({ detectMs: 1500, recoverMs: undefined })
 })

@@ -78,7 +78,7 @@ it('calls that fail together count as fewer calls', () => {
 const SETTINGS: Settings = {
   range: { mildest: 1, strongest: 50 },
   maxFailedShare: 0.05,
-  errorRates: RATES,
+  ...RATES,
   precision: 0.1,
   confidence: 0.95,
   runsAtOne: 2,

@@ -9,7 +9,8 @@ const MOST_RUNS = 300
 export const usual = (range: Extent, limit: number): Settings => ({
   range,
   maxFailedShare: limit,
-  errorRates: { falseFailed: 0.05, falsePassed: 0.05 },
+  falseFailed: 0.05,
+  falsePassed: 0.05,
   precision: 0.1,
   confidence: 0.95,
   runsAtOne: 2,

@@ -12,22 +12,16 @@ export interface AlertSpec {
   readonly url: URL
 }
 
-/** The state of an alert, as a monitoring system reports it. */
-export interface AlertReport {
-  readonly firing: boolean
-  /** True for an alert that is about to fire. */
-  readonly pending: boolean
-  /** The start of the alert, by the clock of the monitoring system. */
-  readonly startsAt: string | undefined
-}
-
 export interface AlertAccess {
   readonly headers: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
 }
 
-/** Asks whether an alert fires. Throws a `MonitorError`. */
-export async function askAlert(spec: AlertSpec, access: AlertAccess): Promise<AlertReport> {
+/**
+ * Asks whether an alert fires or is about to, and since when by the clock of the monitoring system.
+ * Throws a `MonitorError`.
+ */
+export async function askAlert(spec: AlertSpec, access: AlertAccess) {
   const found = spec.monitor === 'alertmanager' ? askAlertmanager : askPrometheus
   const alerts = (await found(spec, access)).filter((alert) => {
     const labels = textsOf(alert['labels'])

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { durationText, quoted } from '#base'
+import { every } from '../every.ts'
 import type { AlertResult, EarlyEnd } from '../experiment-result.ts'
 import { type Rejection, RejectedError } from '../rejection.ts'
-import { type AlertAccess, type AlertReport, type AlertSpec, askAlert } from './alert-source.ts'
+import { type AlertAccess, type AlertSpec, askAlert } from './alert-source.ts'
 import { MonitorError } from '#protocol'
 
 /** The pause between two requests. */
@@ -64,7 +65,7 @@ export class AlertWatch {
   start(): void {
     if (this.#states.length === 0) return
     for (const state of this.#states) state.askedAt = performance.now()
-    this.#running ??= this.#run()
+    this.#running ??= every(PAUSE_MS, this.#closing.signal, () => this.look())
   }
 
   /** Asks for all alerts once. */
@@ -158,18 +159,10 @@ export class AlertWatch {
     await this.#running
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#closing
-    while (!signal.aborted) {
-      await this.look()
-      await sleep(PAUSE_MS, undefined, { signal }).catch(() => {})
-    }
-  }
-
   async #ask(state: AlertState): Promise<void> {
     const began = performance.now()
     const access = { headers: this.#headers, signal: this.#closing.signal }
-    let report: AlertReport
+    let report: Awaited<ReturnType<typeof askAlert>>
     try {
       report = await askAlert(state.spec, access)
     } catch (error) {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SafeRegex } from '#base'
 import type { LoadTarget } from '../../load/load-options.ts'
 import { openEndpoint } from '../../load/clients/open-endpoint.ts'
+import { every } from '../every.ts'
 import type { EarlyEnd } from '../experiment-result.ts'
 import type { Extra, ProcessMeasure } from '../gate.ts'
 import { type Rejection, RejectedError } from '../rejection.ts'
@@ -99,10 +100,9 @@ export class Samplers {
 
   async #run(sampler: Sampler): Promise<void> {
     const { signal } = this.#closing
-    while (!signal.aborted) {
-      await sleep(PAUSE_MS, undefined, { signal }).catch(() => {})
-      if (!signal.aborted) await this.#sample(sampler)
-    }
+    // The first sample was taken just now.
+    await sleep(PAUSE_MS, undefined, { signal }).catch(() => {})
+    await every(PAUSE_MS, signal, () => this.#sample(sampler))
   }
 
   async #sample(sampler: Sampler): Promise<void> {

@@ -1,13 +1,12 @@
 import { fieldsOf, parsedJson } from '#base'
 import { type KubeClient, type KubeRequest, pathOf, PODS } from '#kubernetes'
 import { EXPERIMENT_SCHEMA, type ExperimentResult } from '../../experiment/experiment-result.ts'
-import type { Rejection } from '../../experiment/rejection.ts'
+import { RejectedError, type Rejection } from '../../experiment/rejection.ts'
+import { RUN_ID } from '../../experiment/run-id.ts'
 import { RUNNER } from './job-manifest.ts'
 
-/** The last line that a runner prints with `--json`. */
-export type Outcome =
-  | { readonly kind: 'result'; readonly result: ExperimentResult }
-  | { readonly kind: 'rejected'; readonly rejections: readonly Rejection[] }
+/** What the last line of a runner with `--json` reports. */
+export type Outcome = ExperimentResult | RejectedError
 
 /** A pod whose log is read. */
 export interface LoggedPod {
@@ -15,7 +14,6 @@ export interface LoggedPod {
   readonly name: string
 }
 
-const RUN_ID = /^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/
 const STAMPED = /^(\S+) (.*)$/
 
 /** Reads the log of the runner: as far as it has got, or within a time until the runner ends. */
@@ -46,10 +44,9 @@ export function outcomeOf(line: string): Outcome | undefined {
   const fields = fieldsOf(parsedJson(line))
   const { schema, id, rejected } = fields
   if (schema === EXPERIMENT_SCHEMA && RUN_ID.test(String(id))) {
-    return { kind: 'result', result: fields as unknown as ExperimentResult }
+    return fields as unknown as ExperimentResult
   }
-  if (Array.isArray(rejected)) return { kind: 'rejected', rejections: rejected as Rejection[] }
-  return undefined
+  return Array.isArray(rejected) ? new RejectedError(...(rejected as Rejection[])) : undefined
 }
 
 /** Returns true for the JSON of an error; the line before has the message. */

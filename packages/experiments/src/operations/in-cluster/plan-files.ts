@@ -3,13 +3,7 @@ import { invalidFile } from '#cli'
 import { type SavedPlan, readPlan } from '../../experiment/read-plan.ts'
 
 /** A plan and the files that it names, as a ConfigMap has them. */
-export interface PlanFiles {
-  /** The path of the plan below the mounted directory. */
-  readonly plan: string
-  readonly data: Readonly<Record<string, string>>
-  /** The keys of the ConfigMap, with paths below the mounted directory. */
-  readonly items: readonly { readonly key: string; readonly path: string }[]
-}
+export type PlanFiles = Awaited<ReturnType<typeof planFiles>>
 
 /** The API server accepts objects of about 1 MiB, with their metadata. */
 const MAX_BYTES = 1_000_000
@@ -17,9 +11,9 @@ const PLAN_KEY = 'plan'
 
 /**
  * Arranges a plan and its files so that relative paths lead to the same files in another
- * directory. Throws a `UsageError`.
+ * directory, where the ConfigMap is mounted. Throws a `UsageError`.
  */
-export async function planFiles({ file, directory, text, files }: SavedPlan): Promise<PlanFiles> {
+export async function planFiles({ file, directory, text, files }: SavedPlan) {
   const texts = new Map(Object.entries(files).map(([path, each]) => [resolve(path), each]))
   const top = commonDirectory([directory, ...[...texts.keys()].map((path) => dirname(path))])
   const below = (path: string): string => relative(top, path).split(sep).join('/')

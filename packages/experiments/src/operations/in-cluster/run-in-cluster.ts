@@ -73,8 +73,8 @@ export async function runInCluster(
   options.onLine(`runs as job ${name} in ${namespace}, with ${sidecar.image}`)
   try {
     const outcome = await watchJob(client, job)
-    if (outcome?.kind === 'rejected') throw new RejectedError(...outcome.rejections)
-    return outcome?.result
+    if (outcome instanceof RejectedError) throw outcome
+    return outcome
   } finally {
     await deleteJob(client, job)
   }
