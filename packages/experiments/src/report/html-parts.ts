@@ -1,8 +1,7 @@
 import { MARK } from './html-page.ts'
 import { duration, foreign, htmlText, integerText, latency, moment, percentage } from '#base'
-import { agentTable, verdictTable } from './agent-tables.ts'
+import { agentTable, findingsTable, verdictTable } from './agent-tables.ts'
 import { ENDINGS, type Endings, endingsOf } from './endings.ts'
-import { findingsTable } from './findings-table.ts'
 import {
   type Cell,
   type Column,
