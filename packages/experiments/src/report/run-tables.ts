@@ -25,7 +25,7 @@ export function timeTable({ timeline }: LoadResult): ReportTable | undefined {
   const names = ['Calls', 'OK', 'Injected', 'Real', 'Unattributed', 'Squall’s own', 'Not sent']
   const levels = ['Retries', 'Dropped', 'In flight at the end', 'p50', 'p99']
   return withoutEmpty({
-    title: 'Timeline',
+    title: 'Timeline as a table',
     columns: [{ name: 'From' }, ...[...names, ...levels].map(number)],
     rows: points.map((point) => {
       const errors = ORIGINS.map((origin) => point.errors[origin])
