@@ -4,7 +4,7 @@ import { buildResult } from './results/build-result.ts'
 import { planCalls } from './call-plan.ts'
 import { REAL_TIME as clock } from './clock.ts'
 import { type Consent, chooseTools } from './choose-tools.ts'
-import { HeldStreamSet } from './clients/held-stream.ts'
+import { holdStreams } from './clients/held-stream.ts'
 import { GracefulStop, type StopSignals } from './graceful-stop.ts'
 import { type Endpoint, type LoadClient, TASK_HEADER } from './clients/load-client.ts'
 import { type LoadOptions, type LoadPace, type LoadTarget, shardOf } from './load-options.ts'
@@ -55,7 +55,7 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
   const stream = options.shard === undefined ? '' : `shard ${options.shard.index}`
   const endpoint = await openEndpoint(target, options.version)
   let clients: LoadClient[] = []
-  const held = new HeldStreamSet(pace.hold)
+  const held = holdStreams(pace.hold)
   let faults: FaultLookup | undefined
   try {
     const { work, leftOut } = await chooseTools(options.work, endpoint.tools, hooks.consent)
