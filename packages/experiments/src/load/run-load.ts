@@ -5,7 +5,7 @@ import { planCalls } from './call-plan.ts'
 import { REAL_TIME as clock } from './clock.ts'
 import { type Consent, chooseTools } from './choose-tools.ts'
 import { holdStreams } from './clients/held-stream.ts'
-import { GracefulStop, type StopSignals } from './graceful-stop.ts'
+import { gracefulStop, type StopSignals } from './graceful-stop.ts'
 import { type Endpoint, type LoadClient, TASK_HEADER } from './clients/load-client.ts'
 import { type LoadOptions, type LoadPace, type LoadTarget, shardOf } from './load-options.ts'
 import { openEndpoint } from './clients/open-endpoint.ts'
@@ -50,8 +50,8 @@ export interface RunningLoad {
 export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
   const { target, checks, resilience, seed } = options
   const pace = shardOf(options.pace, options.shard)
-  const ending = new GracefulStop(pace.gracefulStopMs, hooks)
-  const { stop, cut } = ending
+  const ending = gracefulStop(pace.gracefulStopMs, hooks)
+  const { stop, cut, waitsMs } = ending
   const stream = options.shard === undefined ? '' : `shard ${options.shard.index}`
   const endpoint = await openEndpoint(target, options.version)
   let clients: LoadClient[] = []
@@ -73,7 +73,7 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
     const shared = { resilience, recorder, baseline, recording, signal: cut, seed, faults, clock }
     const runTask = taskRunner(plan, shared, work, taskNames(target))
     const called = [...new Set([...work.tools, ...work.calls.map(({ tool }) => tool)])]
-    hooks.begun?.({ endpoint, recorder, called, waitsMs: () => ending.waitsMs() })
+    hooks.begun?.({ endpoint, recorder, called, waitsMs })
     ending.begin(pace.durationMs)
     const model = { clients, callsPerTask: work.fanOut, stop, clock }
     await runModel(pace, model, runTask, recorder.tasks)
