@@ -103,15 +103,15 @@ function verdictWait(hooks: LoadHooks, signal: AbortSignal): VerdictWait {
 
 /** Runs the tasks of a load: at a rate, or one after another on each client. */
 export async function runModel(
-  { rampMs, durationMs, tasks, maxInFlight, rate }: LoadPace,
+  pace: LoadPace,
   fixed: Pick<LoadModel, 'clients' | 'callsPerTask' | 'stop' | 'clock'>,
   runTask: RunTask,
   recorder: TaskRecorder,
 ): Promise<void> {
-  const model = { ...fixed, rampMs, durationMs, tasks }
-  if (rate === undefined) return runClosedModel(model, runTask, recorder)
-  const tasksPerSecond = rate / fixed.callsPerTask
-  return runOpenModel({ ...model, tasksPerSecond, maxInFlight }, runTask, recorder)
+  const model = { ...pace, ...fixed }
+  if (pace.rate === undefined) return runClosedModel(model, runTask, recorder)
+  const tasksPerSecond = pace.rate / fixed.callsPerTask
+  return runOpenModel({ ...model, tasksPerSecond }, runTask, recorder)
 }
 
 /** Names tasks where the headers of the user do not. */
