@@ -66,7 +66,7 @@ const SERVE_FLAGS = {
   ...PLAY_FLAGS,
   ...group(PLAY, {
     stdio: toggle('serve over stdio, without a sidecar'),
-    upstream: one('url', LIVE, (given) => parseTarget(given)),
+    upstream: one('url', LIVE, parseTarget),
   }),
   ...headerFlags(PLAY),
   ...SIDECAR_FLAGS,
@@ -163,7 +163,7 @@ export const TAPE_CHECK = operation({
   operands: OWN,
   flags: {
     ...group('The server:', {
-      upstream: one('url', 'MCP endpoint of the live server', (given) => parseTarget(given), {
+      upstream: one('url', 'MCP endpoint of the live server', parseTarget, {
         required: 'write the URL of the MCP endpoint, such as http://localhost:3000/mcp',
       }),
       tool: many('name', 'tool to call even if it is not read-only; repeatable', (given) =>
