@@ -5,7 +5,7 @@ import {
   ORIGINS,
 } from '../load/results/result.ts'
 import { type Cell, type ReportTable, cell, withoutEmpty } from './report-table.ts'
-import { beyondText, marginText } from './margin-text.ts'
+import { beyondText, marginText } from './gate-words.ts'
 import { duration, foreign, gateValue, integerText, latency, moment, percentage } from '#base'
 import { toolEndings } from './endings.ts'
 
