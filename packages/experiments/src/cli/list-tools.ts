@@ -1,15 +1,11 @@
 import type { accessOf } from '../commands/experiment.ts'
-import type { ToolInfo } from '../load/clients/load-client.ts'
+import type { Endpoint } from '../load/clients/load-client.ts'
 import { openEndpoint } from '../load/clients/open-endpoint.ts'
 import { withToken } from './server-flags.ts'
 import { readVersion } from '#cli'
 
 /** An MCP server with its tools. */
-export interface ListedServer {
-  readonly server: string
-  readonly protocolVersion: string
-  readonly tools: readonly ToolInfo[]
-}
+export type ListedServer = Omit<Endpoint, 'connect' | 'close'>
 
 /** Asks an MCP server for its tools. Throws a `LoadError` or a `UsageError`. */
 export async function listTools(

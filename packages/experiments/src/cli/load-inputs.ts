@@ -16,23 +16,25 @@ const MAX_BASELINE = 64 * 1024 * 1024
 
 /** Builds the options of the load; reads the files in the request. Throws a `UsageError`. */
 export async function loadInputs(request: LoadRequest, version: string): Promise<LoadOptions> {
-  const { callsFile, baselineFile, authTokenFile, protocolVersion, shard } = request
-  rejectProduction(request.production, urlNames('--target', request.url))
+  const { target: url, protocolVersion, shard } = request
+  rejectProduction(request.production, urlNames('--target', url))
   // Before any file is read: these are errors of the command line.
   const expectations = request.expect.map((given) =>
     asUsage(given, () => parseExpectation(given.text)),
   )
   const slo = gatesOf(request)
   const calls =
-    callsFile === undefined ? [] : await readAs(callsFile, '--calls', MAX_CALLS_FILE, parseCalls)
+    request.calls === undefined
+      ? []
+      : await readAs(request.calls, '--calls', MAX_CALLS_FILE, parseCalls)
   const baseline =
-    baselineFile === undefined
+    request.baseline === undefined
       ? undefined
-      : await readAs(baselineFile, '--baseline', MAX_BASELINE, parseBaseline)
-  const headers = await withToken(request.headers, authTokenFile)
+      : await readAs(request.baseline, '--baseline', MAX_BASELINE, parseBaseline)
+  const headers = await withToken(request.header, request.authTokenFile)
   return {
     target: {
-      url: request.url,
+      url,
       client: request.clientKind,
       connections: request.connections,
       headers,

@@ -26,25 +26,24 @@ import { foreign, onStopSignals } from '#base'
  * Listens to the signals that end a load, Ctrl-C and SIGTERM, and calls `onStop` at the first; the
  * third ends the program. The first signal aborts `stop`, after which no further tasks begin; the
  * second aborts `cut`, which cuts in-flight calls, as does the first where tasks no longer begin.
- * Before `begun`, after which there is a result to keep, the first signal rejects `ended`.
+ * Before the load runs, after which there is a result to keep, the first signal rejects `ended`.
  */
-function loadSignals(onStop: () => void) {
+function loadSignals(running: () => RunningLoad | undefined, onStop: () => void) {
   const stop = new AbortController()
   const cut = new AbortController()
-  let running: Pick<RunningLoad, 'waitsMs'> | undefined
   let end: (error: Error) => void = () => {}
   const ended = new Promise<never>((_, reject) => (end = reject))
   ended.catch(() => {})
   const forget = onStopSignals(['SIGINT', 'SIGTERM'], () => {
-    const isSecond = stop.signal.aborted && running === undefined
+    const run = running()
+    const isSecond = stop.signal.aborted && run === undefined
     if (isSecond || cut.signal.aborted) process.exit(INTERRUPTED)
-    if (running === undefined) end(new InterruptedError('interrupted before the load began'))
-    else if (running.waitsMs() === undefined) onStop()
+    if (run === undefined) end(new InterruptedError('interrupted before the load began'))
+    else if (run.waitsMs() === undefined) onStop()
     else cut.abort()
     stop.abort()
   })
-  const begun = (run: Pick<RunningLoad, 'waitsMs'>) => void (running = run)
-  return { signals: { stop: stop.signal, cut: cut.signal }, begun, ended, forget }
+  return { signals: { stop: stop.signal, cut: cut.signal }, ended, forget }
 }
 
 const GATE_FAILED = 1
@@ -63,11 +62,12 @@ async function loadToResult(request: LoadRequest): Promise<number> {
   }
   let progress: Progress | undefined
   let running: RunningLoad | undefined
-  const interrupt = loadSignals(() => {
+  const onStop = (): void => {
     const under = running?.recorder.inFlight.total ?? 0
     const limit = (request.pace.gracefulStopMs ?? 0) / 1000
     if (under > 0) note(`\nwaiting up to ${limit}s for ${under} calls; Ctrl-C aborts them\n`)
-  })
+  }
+  const interrupt = loadSignals(() => running, onStop)
   const page = (): string => (running === undefined ? '' : metricsPage(running.recorder))
   const metrics =
     request.metrics &&
@@ -85,7 +85,6 @@ async function loadToResult(request: LoadRequest): Promise<number> {
       },
       begun: (run) => {
         running = run
-        interrupt.begun(run)
         if (request.json) return
         const goal = { ...goalOf(options), waitsMs: run.waitsMs }
         progress = showProgress(process.stderr, run.recorder, goal, process.env)

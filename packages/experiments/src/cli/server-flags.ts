@@ -55,8 +55,8 @@ function parseHeaders(all: readonly FlagInput[]): Readonly<Record<string, string
   return headers
 }
 
-/** Parses the URL of an MCP endpoint, or of another form. */
-export function parseTarget({ text, source }: FlagInput, form = TARGET_FORM): URL {
+/** Parses the URL of an MCP endpoint. */
+export function parseTarget({ text, source }: FlagInput): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   // The text may hold a password, so it is not repeated.
   if (url !== undefined && (url.username !== '' || url.password !== '')) {
@@ -67,7 +67,7 @@ export function parseTarget({ text, source }: FlagInput, form = TARGET_FORM): UR
     )
   }
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
-  throw invalidAddress(source, `${quoted(text)} must be an http or https URL`, form)
+  throw invalidAddress(source, `${quoted(text)} must be an http or https URL`, TARGET_FORM)
 }
 
 /** Declares the headers of the requests to an MCP endpoint. */
@@ -82,7 +82,7 @@ export function headerFlags(title: string) {
 export function targetFlag(title: string) {
   const help = 'URL of the MCP endpoint, such as http://localhost:3000/mcp'
   return group(title, {
-    target: one('url', help, (given) => parseTarget(given), { required: TARGET_FORM }),
+    target: one('url', help, parseTarget, { required: TARGET_FORM }),
   })
 }
 

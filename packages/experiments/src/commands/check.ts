@@ -26,9 +26,7 @@ export const CHECK = operation({
     'check a local server, rules and sidecar, or the setup in a cluster, and suggest fixes',
   flags: {
     ...group(WHAT, {
-      target: one('url', 'URL of the MCP endpoint, such as http://localhost:3000/mcp', (given) =>
-        parseTarget(given),
-      ),
+      target: one('url', 'URL of the MCP endpoint, such as http://localhost:3000/mcp', parseTarget),
     }),
     ...headerFlags(WHAT),
     ...group(WHAT, {

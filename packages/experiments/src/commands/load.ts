@@ -150,11 +150,7 @@ function loadRequestOf(flags: Values<typeof LOAD_FLAGS>, { env }: Context) {
   return {
     ...flags,
     production: productionOf(flags, env),
-    url: flags.target,
-    headers: flags.header,
     sidecars: flags.sidecar.map((url) => ({ url, readToken })),
-    callsFile: flags.calls,
-    baselineFile: flags.baseline,
     pace: paceOf(flags),
     resilience: resilienceOf(flags),
     shard,

@@ -123,7 +123,7 @@ export const MCP_APPROVE = operation({
 
 function targetsOf(given: readonly FlagInput[]): readonly URL[] {
   atMost(MOST, given)
-  return given.map((each) => parseTarget(each))
+  return given.map(parseTarget)
 }
 
 function namesOf(given: readonly FlagInput[]): readonly string[] {

@@ -113,16 +113,15 @@ export function paceOf({
   duration: asked,
   ...flags
 }: PaceValues): LoadPace {
-  const durationMs = asked ?? (tasks === undefined ? DEFAULT_DURATION_MS : undefined)
   return {
     clients: flags.clients,
     rampMs: flags.ramp,
     gracefulStopMs: flags.drainTimeout,
     maxInFlight: flags.maxInFlight,
     hold: flags.openStreams,
-    ...(rate !== undefined && { rate }),
-    ...(durationMs !== undefined && { durationMs }),
-    ...(tasks !== undefined && { tasks }),
+    rate,
+    durationMs: asked ?? (tasks === undefined ? DEFAULT_DURATION_MS : undefined),
+    tasks,
   }
 }
 

@@ -1,4 +1,4 @@
-import { AGENTS } from '../policy/agents.ts'
+import { AGENTS } from '../policy/policy-block.ts'
 import { asText, group, missing, one, oneOf, operation, toggle, type UsageError } from '#cli'
 import { stateOf } from './experiment.ts'
 

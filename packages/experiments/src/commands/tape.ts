@@ -11,9 +11,9 @@ import {
   readFlags,
   type RequestOf,
   toggle,
+  type Values,
 } from '#cli'
 import { headerFlags, parseTarget } from '../cli/server-flags.ts'
-import { MATCHES, OFF_TAPE, PACES } from '../tape/play-options.ts'
 import { JSON_OUT } from './past-experiments.ts'
 
 const PAGE = 'docs/guides/tapes.md'
@@ -25,20 +25,25 @@ export const PLAY_FLAGS = group(PLAY, {
   match: one(
     'mode',
     'match calls by tool and arguments (arguments), or by tool alone (tool), for models that vary arguments between runs',
-    oneOf(MATCHES),
+    oneOf(['arguments', 'tool']),
     { default: 'arguments' },
   ),
-  pace: one('mode', 'pace of responses: at once (none), or as recorded (real)', oneOf(PACES), {
-    default: 'none',
-  }),
+  pace: one(
+    'mode',
+    'pace of responses: at once (none), or as recorded (real)',
+    oneOf(['none', 'real']),
+    { default: 'none' },
+  ),
   session: one('id', 'ID prefix of the recorded session to play, or all', asText),
   offTape: one(
     'mode',
     'response to a call that is not on the tape: an error (error), or the last recorded response to the same call or, if there is none, from the same tool (last)',
-    oneOf(OFF_TAPE),
+    oneOf(['error', 'last']),
     { default: 'error' },
   ),
 })
+
+export type PlayFlags = Values<typeof PLAY_FLAGS>
 
 const LIVE = 'MCP endpoint of a live server that handles tool calls not on the tape'
 
@@ -66,7 +71,7 @@ const SERVE_FLAGS = {
   ...PLAY_FLAGS,
   ...group(PLAY, {
     stdio: toggle('serve over stdio, without a sidecar'),
-    upstream: one('url', LIVE, (given) => parseTarget(given)),
+    upstream: one('url', LIVE, parseTarget),
   }),
   ...headerFlags(PLAY),
   ...SIDECAR_FLAGS,
@@ -163,7 +168,7 @@ export const TAPE_CHECK = operation({
   operands: OWN,
   flags: {
     ...group('The server:', {
-      upstream: one('url', 'MCP endpoint of the live server', (given) => parseTarget(given), {
+      upstream: one('url', 'MCP endpoint of the live server', parseTarget, {
         required: 'write the URL of the MCP endpoint, such as http://localhost:3000/mcp',
       }),
       tool: many('name', 'tool to call even if it is not read-only; repeatable', (given) =>

@@ -26,9 +26,7 @@ export const TRY = operation({
   operands: { form: '[command...]', most: Infinity },
   flags: {
     ...group(SERVER, {
-      url: one('url', 'MCP endpoint of a running server, instead of a command', (given) =>
-        parseTarget(given),
-      ),
+      url: one('url', 'MCP endpoint of a running server, instead of a command', parseTarget),
       port: count('PORT environment variable for a server that does not print its address', {
         min: 1,
         max: 65_535,

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Played, showEnd } from './end-screen.ts'
 import { DemoScreen } from './screen.ts'
-import { Stage } from './stage.ts'
+import { openStage, type Stage } from './stage.ts'
 import { writeReport } from '../report/write-report.ts'
 import { runLoad } from '../load/run-load.ts'
 import { optionsOf } from './demo-load.ts'
@@ -50,7 +50,7 @@ export async function demo(options: DemoOptions, version: string): Promise<numbe
     interruption(1, SIGNALS, (signal) => resolve(signal as (typeof SIGNALS)[number]))
   })
   const startedAt = performance.now()
-  const stage = await Stage.open(version)
+  const stage = await openStage(version)
   try {
     const played = await Promise.race([play(stage, screen), stopped, tooLong()])
     if (typeof played === 'string') {

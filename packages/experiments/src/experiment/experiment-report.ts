@@ -1,6 +1,5 @@
 import { asInvoked, duration, latency, markdownText, quoted, shortDigest } from '#base'
-import { agentTable, verdictTable } from '../report/agent-tables.ts'
-import { findingsTable } from '../report/findings-table.ts'
+import { agentTable, findingsTable, verdictTable } from '../report/agent-tables.ts'
 import type { AlertResult, ExperimentResult, PhaseResult } from './experiment-result.ts'
 import { type Measure, MEASURES, shownMeasure } from './gate.ts'
 import type { Rejection } from './rejection.ts'

@@ -1,6 +1,5 @@
 import type { LoadResult, SloVerdict } from '../load/results/result.ts'
-import { evaluateSlo, limitGate } from '../load/results/slo.ts'
-import { marginOf } from '../load/results/slo-margin.ts'
+import { evaluateSlo, limitGate, marginOf } from '../load/results/slo.ts'
 import type { PhaseGate, PhaseResult } from './experiment-result.ts'
 import { type Gate, isShare, MEASURES } from './gate.ts'
 import type { Plan } from './plan.ts'

@@ -3,16 +3,11 @@ import type { LoadClient } from './clients/load-client.ts'
 import type { TaskRecorder } from './results/task-recorder.ts'
 import type { CallPlan } from './call-plan.ts'
 import { type CallContext, CallRunner, type CallTimes } from './call-runner.ts'
-import type { LoadWork } from './load-options.ts'
+import type { LoadPace, LoadWork } from './load-options.ts'
 import type { CallEnd } from './results/tool-recorder.ts'
 
 /** Bounds the tasks of a run. */
-interface Pacing {
-  /** The time over which the load grows. */
-  readonly rampMs: number
-  readonly durationMs: number | undefined
-  readonly tasks: number | undefined
-}
+type Pacing = Pick<LoadPace, 'rampMs' | 'durationMs' | 'tasks'>
 
 export interface LoadModel extends Pacing {
   readonly clients: readonly LoadClient[]

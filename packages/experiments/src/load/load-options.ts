@@ -47,12 +47,13 @@ export interface LoadWork {
 export interface LoadPace {
   readonly clients: number
   /** The arrival rate in calls per second; without a rate each client calls in a loop. */
-  readonly rate?: number
+  readonly rate?: number | undefined
+  /** The time over which the load grows. */
   readonly rampMs: number
-  readonly durationMs?: number
+  readonly durationMs?: number | undefined
   /** The time that in-flight calls get to end after the last task began. */
   readonly gracefulStopMs?: number
-  readonly tasks?: number
+  readonly tasks?: number | undefined
   /** Limits the in-flight calls in the open model. */
   readonly maxInFlight: number
   /** The number of streams held open besides the calls. */

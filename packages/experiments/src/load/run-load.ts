@@ -4,8 +4,8 @@ import { buildResult } from './results/build-result.ts'
 import { planCalls } from './call-plan.ts'
 import { REAL_TIME as clock } from './clock.ts'
 import { type Consent, chooseTools } from './choose-tools.ts'
-import { HeldStreamSet } from './clients/held-stream.ts'
-import { GracefulStop, type StopSignals } from './graceful-stop.ts'
+import { holdStreams } from './clients/held-stream.ts'
+import { gracefulStop, type StopSignals } from './graceful-stop.ts'
 import { type Endpoint, type LoadClient, TASK_HEADER } from './clients/load-client.ts'
 import { type LoadOptions, type LoadPace, type LoadTarget, shardOf } from './load-options.ts'
 import { openEndpoint } from './clients/open-endpoint.ts'
@@ -50,12 +50,12 @@ export interface RunningLoad {
 export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
   const { target, checks, resilience, seed } = options
   const pace = shardOf(options.pace, options.shard)
-  const ending = new GracefulStop(pace.gracefulStopMs, hooks)
-  const { stop, cut } = ending
+  const ending = gracefulStop(pace.gracefulStopMs, hooks)
+  const { stop, cut, waitsMs } = ending
   const stream = options.shard === undefined ? '' : `shard ${options.shard.index}`
   const endpoint = await openEndpoint(target, options.version)
   let clients: LoadClient[] = []
-  const held = new HeldStreamSet(pace.hold)
+  const held = holdStreams(pace.hold)
   let faults: FaultLookup | undefined
   try {
     const { work, leftOut } = await chooseTools(options.work, endpoint.tools, hooks.consent)
@@ -73,7 +73,7 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
     const shared = { resilience, recorder, baseline, recording, signal: cut, seed, faults, clock }
     const runTask = taskRunner(plan, shared, work, taskNames(target))
     const called = [...new Set([...work.tools, ...work.calls.map(({ tool }) => tool)])]
-    hooks.begun?.({ endpoint, recorder, called, waitsMs: () => ending.waitsMs() })
+    hooks.begun?.({ endpoint, recorder, called, waitsMs })
     ending.begin(pace.durationMs)
     const model = { clients, callsPerTask: work.fanOut, stop, clock }
     await runModel(pace, model, runTask, recorder.tasks)
@@ -103,15 +103,15 @@ function verdictWait(hooks: LoadHooks, signal: AbortSignal): VerdictWait {
 
 /** Runs the tasks of a load: at a rate, or one after another on each client. */
 export async function runModel(
-  { rampMs, durationMs, tasks, maxInFlight, rate }: LoadPace,
+  pace: LoadPace,
   fixed: Pick<LoadModel, 'clients' | 'callsPerTask' | 'stop' | 'clock'>,
   runTask: RunTask,
   recorder: TaskRecorder,
 ): Promise<void> {
-  const model = { ...fixed, rampMs, durationMs, tasks }
-  if (rate === undefined) return runClosedModel(model, runTask, recorder)
-  const tasksPerSecond = rate / fixed.callsPerTask
-  return runOpenModel({ ...model, tasksPerSecond, maxInFlight }, runTask, recorder)
+  const model = { ...pace, ...fixed }
+  if (pace.rate === undefined) return runClosedModel(model, runTask, recorder)
+  const tasksPerSecond = pace.rate / fixed.callsPerTask
+  return runOpenModel({ ...model, tasksPerSecond }, runTask, recorder)
 }
 
 /** Names tasks where the headers of the user do not. */

@@ -23,7 +23,7 @@ import { SLO, suggestSlos, whyNoSuccessSlo } from '../slo/suggest-slo.ts'
 import { defineTool, FOREIGN, READ_ONLY, type Control } from './control-tool.ts'
 import { DeniedError } from '../policy/denied-error.ts'
 import { chosenSidecar, SIDECAR, chosenTarget, TARGET } from './open-sidecars.ts'
-import { closed, maybeInteger, maybeText, wordsOf } from './shapes.ts'
+import { closed, listOf, maybeInteger, maybeText, wordsOf } from './shapes.ts'
 
 const DEFAULT_SECONDS = 300
 const MAX_SECONDS = 900
@@ -138,6 +138,41 @@ function shown(
     upstreamP95Ms: milliseconds(latencies.upstreamP95),
   }
 }
+
+/** Says what agents did after faults and errors. */
+export const WHAT_AGENTS_DID = defineTool({
+  name: 'what_agents_did',
+  title: 'Report what agents did',
+  description:
+    'Reports what agents did wrong after faults and errors, such as duplicate writes and retries without backoff: the 20 most harmful findings, each with counts and advice.',
+  annotations: READ_ONLY,
+  input: closed({ sidecar: SIDECAR }),
+  output: Type.Object({
+    note: Type.String(),
+    findings: listOf({
+      severity: Type.String(),
+      source: Type.String({ description: 'Source of the calls: agent, or load for squall load.' }),
+      sentence: Type.String(),
+      advice: Type.String(),
+      cure: Type.Optional(Type.String({ description: 'The section of the docs with code.' })),
+    }),
+  }),
+  run: async ({ sidecar }, { control }) => {
+    const { findings } = await chosenSidecar(control, sidecar).ask(API.agents)
+    const reported = findings.map(({ severity, source, sentence, advice, cure }) => ({
+      severity,
+      source,
+      sentence,
+      advice,
+      ...(cure && { cure: cure.page }),
+    }))
+    const lines = reported.map(({ source, sentence, advice }) =>
+      plain(`${source === 'load' ? 'squall load: ' : ''}${sentence} ${advice}`),
+    )
+    const text = [FOREIGN, ...(lines.length === 0 ? ['No findings yet.'] : lines)].join('\n')
+    return { text, data: { note: FOREIGN, findings: reported } }
+  },
+})
 
 const MAX_TOOLS = 50
 

@@ -5,10 +5,8 @@ export const closed = <Members extends Type.TProperties>(members: Members) =>
   Type.Object(members, { additionalProperties: false })
 
 /** Declares a list of objects. */
-export const listOf = <Members extends Type.TProperties>(
-  members: Members,
-  options?: Type.TArrayOptions,
-) => Type.Array(Type.Object(members), options)
+export const listOf = <Members extends Type.TProperties>(members: Members) =>
+  Type.Array(Type.Object(members))
 
 export const text = (description: string, maxLength?: number) =>
   Type.String({ description, ...(maxLength !== undefined && { maxLength }) })

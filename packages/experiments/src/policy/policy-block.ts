@@ -1,7 +1,10 @@
 import type { Policy } from '#rules'
 import { durationText } from '#base'
 
-import type { Agent } from './agents.ts'
+/** The agents for whose instructions files a policy can be printed. */
+export const AGENTS = ['claude', 'cursor'] as const
+
+type Agent = (typeof AGENTS)[number]
 
 const FRONT: Readonly<Record<Agent, string>> = {
   claude: '',

@@ -6,17 +6,17 @@ import { type LoadResult, type Origin, type ToolResult, noErrors } from '../load
  */
 export type Endings = Readonly<Record<Origin | 'ok' | 'wrong' | 'late', number>>
 
-/** The endings with their labels, in display order. */
-export const ENDINGS: readonly { readonly name: keyof Endings; readonly label: string }[] = [
-  { name: 'ok', label: 'Success' },
-  { name: 'injected', label: 'Injected error' },
-  { name: 'real', label: 'Real error' },
-  { name: 'unattributed', label: 'Unattributed error' },
-  { name: 'squall', label: 'Squall’s own error' },
-  { name: 'client', label: 'Not sent' },
-  { name: 'wrong', label: 'Wrong result' },
-  { name: 'late', label: 'Too late' },
-]
+/** The endings in display order, each with its label and what happened to the calls. */
+export const ENDINGS = [
+  { name: 'ok', label: 'Success', words: 'succeeded' },
+  { name: 'injected', label: 'Injected error', words: 'had an injected error' },
+  { name: 'real', label: 'Real error', words: 'had a real error' },
+  { name: 'unattributed', label: 'Unattributed error', words: 'had an error of unknown origin' },
+  { name: 'squall', label: 'Squall’s own error', words: 'failed because of Squall itself' },
+  { name: 'client', label: 'Not sent', words: 'were not sent by the client' },
+  { name: 'wrong', label: 'Wrong result', words: 'returned a wrong result' },
+  { name: 'late', label: 'Too late', words: 'missed their deadline' },
+] as const
 
 export function endingsOf({ counts, errors }: LoadResult): Endings {
   return toolEndings({ ...counts, ok: counts.success, errors })

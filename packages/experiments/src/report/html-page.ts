@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { sharedFile } from '#admin-api'
-import { foreign, htmlText } from '#base'
-import { embeddedJson } from './embedded-json.ts'
+import { foreign, htmlText, plainJson } from '#base'
 
 export const MARK =
   '<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M9 1 3 9h4l-1 6 7-9H8z"/></svg>'
@@ -92,4 +91,14 @@ function unix(text: string): string {
 
 function hash(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+}
+
+/**
+ * Serializes JSON for a script element: no end tag, no line separators, no bidirectional controls.
+ */
+function embeddedJson(value: unknown): string {
+  return plainJson(JSON.stringify(value)).replaceAll(
+    /[<>&]/g,
+    (character) => `\\u00${character.charCodeAt(0).toString(16)}`,
+  )
 }

@@ -1,8 +1,7 @@
 import { MARK } from './html-page.ts'
 import { duration, foreign, htmlText, integerText, latency, moment, percentage } from '#base'
-import { agentTable, verdictTable } from './agent-tables.ts'
+import { agentTable, findingsTable, verdictTable } from './agent-tables.ts'
 import { ENDINGS, type Endings, endingsOf } from './endings.ts'
-import { findingsTable } from './findings-table.ts'
 import {
   type Cell,
   type Column,
@@ -52,11 +51,7 @@ export function verdictsHtml(
     paragraphs.length === 0
       ? ''
       : `<section class="card notes" aria-label="Notes">${paragraphs.join('')}</section>`
-  const first = tables
-    .map((table, i) => htmlTable(table, `first-${i}`, 2))
-    .filter((html) => html !== '')
-    .map((html) => `<section class="card">${html}</section>`)
-    .join('\n')
+  const first = tableCards(tables, 'first')
   const shape = runs.length === 1 ? 'sole' : runs.length % 3 === 0 ? 'several thirds' : 'several'
   const cards = `<div class="${shape}">${parts.join('\n')}</div>`
   // No single run summarizes several.
@@ -149,7 +144,7 @@ function round(value: number): number {
 }
 
 /** Renders a table with its title; an empty table is an empty text. */
-export function htmlTable(table: ReportTable, id: string, level: 2 | 3): string {
+function htmlTable(table: ReportTable, id: string, level: 2 | 3): string {
   if (table.rows.length === 0) return ''
   const about = table.about === undefined ? '' : `<p class="muted">${htmlText(table.about)}</p>`
   return `<section class="part">
@@ -157,6 +152,15 @@ export function htmlTable(table: ReportTable, id: string, level: 2 | 3): string 
 ${about}
 ${bareTable(table, id)}
 </section>`
+}
+
+/** Renders each table that is not empty in a card of its own. */
+export function tableCards(tables: readonly ReportTable[], id: string): string {
+  return tables
+    .map((table, i) => htmlTable(table, `${id}-${i}`, 2))
+    .filter((html) => html !== '')
+    .map((html) => `<section class="card">${html}</section>`)
+    .join('\n')
 }
 
 /** Renders a table in a box that scrolls if the table is too wide. */
@@ -233,9 +237,9 @@ ${htmlTable(arrivalTable(result), `arrivals-${i}`, level)}</div>`,
   return `<section class="card run" ${several ? `aria-labelledby="run-${i}"` : 'aria-label="The run"'}>
 ${heading}
 <div class="charts">${captioned.join('')}</div>
-${timeline === undefined ? '' : detailsHtml(timeline, `time-${i}`, 'Timeline as a table')}
+${timeline === undefined ? '' : foldedTable(timeline, `time-${i}`)}
 ${tables.join('\n')}
-${detailsHtml(runTable(result), `options-${i}`, 'Options')}
+${foldedTable(runTable(result), `options-${i}`)}
 </section>`
 }
 
@@ -243,10 +247,6 @@ ${detailsHtml(runTable(result), `options-${i}`, 'Options')}
 export function foldedTable(table: ReportTable, id: string): string {
   const about = table.about === undefined ? '' : `<p class="muted">${htmlText(table.about)}</p>`
   return `<details><summary id="${id}">${htmlText(table.title)}</summary>${about}${bareTable(table, id)}</details>`
-}
-
-function detailsHtml(table: ReportTable, id: string, summary: string): string {
-  return `<details><summary id="${id}">${summary}</summary>${bareTable(table, id)}</details>`
 }
 
 function chartHtml(id: string, label: string, more = ''): string {

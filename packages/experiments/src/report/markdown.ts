@@ -1,6 +1,5 @@
 import { foreign, markdownText, moment } from '#base'
-import { agentTable, verdictTable } from './agent-tables.ts'
-import { findingsTable } from './findings-table.ts'
+import { agentTable, findingsTable, verdictTable } from './agent-tables.ts'
 import {
   type Cell,
   type ReportAbout,

@@ -5,7 +5,7 @@ import {
   ORIGINS,
 } from '../load/results/result.ts'
 import { type Cell, type ReportTable, cell, withoutEmpty } from './report-table.ts'
-import { beyondText, marginText } from './margin-text.ts'
+import { beyondText, marginText } from './gate-words.ts'
 import { duration, foreign, gateValue, integerText, latency, moment, percentage } from '#base'
 import { toolEndings } from './endings.ts'
 
@@ -25,7 +25,7 @@ export function timeTable({ timeline }: LoadResult): ReportTable | undefined {
   const names = ['Calls', 'OK', 'Injected', 'Real', 'Unattributed', 'Squall’s own', 'Not sent']
   const levels = ['Retries', 'Dropped', 'In flight at the end', 'p50', 'p99']
   return withoutEmpty({
-    title: 'Timeline',
+    title: 'Timeline as a table',
     columns: [{ name: 'From' }, ...[...names, ...levels].map(number)],
     rows: points.map((point) => {
       const errors = ORIGINS.map((origin) => point.errors[origin])

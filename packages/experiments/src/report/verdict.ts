@@ -1,5 +1,5 @@
 import type { LoadResult } from '../load/results/result.ts'
-import { type Endings, endingsOf } from './endings.ts'
+import { ENDINGS, type Endings, endingsOf } from './endings.ts'
 import { integerText, percentage } from '#base'
 import { gateWords } from './gate-words.ts'
 
@@ -34,16 +34,7 @@ export function gateVerdict({ slo }: LoadResult): string | undefined {
 }
 
 function failures(endings: Endings, calls: number): string[] {
-  const causes: [number, string][] = [
-    [endings.injected, 'had an injected error'],
-    [endings.real, 'had a real error'],
-    [endings.unattributed, 'had an error of unknown origin'],
-    [endings.squall, 'failed because of Squall itself'],
-    [endings.client, 'were not sent by the client'],
-    [endings.wrong, 'returned a wrong result'],
-    [endings.late, 'missed their deadline'],
-  ]
-  return causes
-    .filter(([count]) => count > 0)
-    .map(([count, words]) => `${percentage(count / calls)} ${words}`)
+  return ENDINGS.filter(({ name }) => name !== 'ok' && endings[name] > 0).map(
+    ({ name, words }) => `${percentage(endings[name] / calls)} ${words}`,
+  )
 }

@@ -57,8 +57,8 @@ export async function runProcess(
   if (limit.aborted) kill()
   limit.addEventListener('abort', kill)
   const hash = createHash('sha256')
-  const printed = new Kept()
-  const both = new Kept()
+  const printed = lastBytes()
+  const both = lastBytes()
   child.stdout.on('data', (chunk: Buffer) => {
     hash.update(chunk)
     printed.add(chunk)
@@ -86,20 +86,16 @@ export async function runProcess(
 }
 
 /** Keeps the last bytes of an output. */
-class Kept {
-  #chunks: Buffer[] = []
-  #bytes = 0
-
-  add(chunk: Buffer): void {
-    this.#chunks.push(chunk)
-    this.#bytes += chunk.length
-    while (this.#bytes - this.#chunks[0]!.length > MAX_KEPT) {
-      this.#bytes -= this.#chunks.shift()!.length
-    }
-  }
-
-  bytes(): Buffer {
-    return Buffer.concat(this.#chunks).subarray(-MAX_KEPT)
+function lastBytes() {
+  const chunks: Buffer[] = []
+  let size = 0
+  return {
+    add: (chunk: Buffer): void => {
+      chunks.push(chunk)
+      size += chunk.length
+      while (size - chunks[0]!.length > MAX_KEPT) size -= chunks.shift()!.length
+    },
+    bytes: (): Buffer => Buffer.concat(chunks).subarray(-MAX_KEPT),
   }
 }
 

@@ -1,7 +1,7 @@
 import { type Fields, fieldsOf, isRecord, pointerTo } from '#base'
 import { exactName } from '#rules'
 import { REDACTED } from '#sidecar'
-import type { MATCHES } from '../tape/play-options.ts'
+import type { PlayFlags } from '../commands/tape.ts'
 import { FAULT_RULES, type FaultName } from './faults.ts'
 
 /** A call of a tool, by the tool, its arguments, and how often the same call came before. */
@@ -22,7 +22,7 @@ export interface Cell {
 }
 
 /** What makes two calls the same. */
-export type CallMatch = (typeof MATCHES)[number]
+export type CallMatch = PlayFlags['match']
 
 /** The name of the rule that injects the fault of a cell. */
 export const CELL_RULE = 'sweep'

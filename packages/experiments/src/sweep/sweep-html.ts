@@ -1,5 +1,5 @@
 import { foreign, htmlText, moment } from '#base'
-import { htmlTable } from '../report/html-parts.ts'
+import { tableCards } from '../report/html-parts.ts'
 import { htmlPage, MARK } from '../report/html-page.ts'
 import { VERDICTS } from './judge.ts'
 import type { SweepResult } from './sweep-result.ts'
@@ -12,14 +12,11 @@ export function sweepHtml(result: SweepResult): string {
     ({ short, words, meaning }) => `<dt>${short}: ${words}</dt><dd>${meaning}</dd>`,
   )
   const tables = [sweepTable(result), badTable(result), unstableTable(result)]
-    .map((table, i) => htmlTable(table, `sweep-${i}`, 2))
-    .filter((html) => html !== '')
-    .map((html) => `<section class="card">${html}</section>`)
   return htmlPage(title, {
     header: `<header class="top"><h1>${MARK} ${htmlText(foreign(title))}</h1>
 <p class="muted">${htmlText(`${foreign(result.settings.command.join(' '), 200)} · ${moment(result.startedAt)}`)}</p></header>`,
     main: `<section class="card verdict" aria-label="Verdict"><p class="sentence">${htmlText(sweepSentence(result))}</p></section>
-${tables.join('\n')}
+${tableCards(tables, 'sweep')}
 <section class="card"><h2>Verdicts</h2><dl>${meanings.join('')}</dl></section>`,
     squall: result.squall,
     results: result,

@@ -2,17 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fieldsOf, isRecord, listOf, quoted } from '#base'
 import { type Message, FIRST_MODERN_PROTOCOL_VERSION } from '#protocol'
 import { redactMessage, type TapeLine } from '#sidecar'
-import type { MATCHES, OFF_TAPE, PACES } from './play-options.ts'
+import type { PlayFlags } from '../commands/tape.ts'
 import { keyOf, NAMED, nameOf, type Tape, type TapedCall, TapeError } from './tape.ts'
 
 /** Says how a tape is played. */
-export interface PlayOptions {
-  /** The beginning of the id of a recorded session, or `all`. */
-  readonly session?: string | undefined
-  readonly match?: (typeof MATCHES)[number]
-  readonly pace?: (typeof PACES)[number]
-  /** What a call gets that the tape does not have. */
-  readonly offTape?: (typeof OFF_TAPE)[number]
+export interface PlayOptions extends Partial<PlayFlags> {
   /** Gives a call that the tape has less often its last response once more. */
   readonly repeats?: boolean
   /** Calls a live server in its place; undefined when that server is not to be asked. */

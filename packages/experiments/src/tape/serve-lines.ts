@@ -16,7 +16,7 @@ export async function serveLines(
   const session = player.session()
   const left = new AbortController()
   const signal = AbortSignal.any([stop, left.signal])
-  const writer = new LineWriter(output, player)
+  const writer = lineWriter(output, player)
   output.once('error', () => left.abort())
   session.open((message) => void writer.line(message))
   const open = new Set<Promise<void>>()
@@ -63,40 +63,26 @@ async function* linesOf(input: Readable, signal: AbortSignal): AsyncGenerator<st
 }
 
 /** Writes one line after the other. */
-class LineWriter {
-  readonly #output: Writable
-  readonly #player: Player
-  #last: Promise<void> = Promise.resolve()
-
-  constructor(output: Writable, player: Player) {
-    this.#output = output
-    this.#player = player
+function lineWriter(output: Writable, { tape }: Player) {
+  let last: Promise<void> = Promise.resolve()
+  const next = (work: () => Promise<void>): Promise<void> => (last = last.then(work))
+  const write = async (bytes: string | Uint8Array): Promise<void> => {
+    if (!output.writable || output.write(bytes)) return
+    await Promise.race([once(output, 'drain'), once(output, 'close')])
   }
-
-  line(message: object): Promise<void> {
-    return this.#next(() => this.#write(`${JSON.stringify(message)}\n`))
-  }
-
-  played(part: Played, { id }: RpcRequest): Promise<void> {
-    if (part.kind === 'message') return this.line(part.message)
+  const line = (message: object): Promise<void> => next(() => write(`${JSON.stringify(message)}\n`))
+  const played = (part: Played, { id }: RpcRequest): Promise<void> => {
+    if (part.kind === 'message') return line(part.message)
     if (part.kind !== 'long') {
       const text = part.kind === 'failed' ? part.line.failed : `status ${part.status}`
       const error = { code: -32603, message: `the recorded server failed: ${text}` }
-      return this.line({ jsonrpc: '2.0', id, error })
+      return line({ jsonrpc: '2.0', id, error })
     }
-    return this.#next(async () => {
-      await this.#write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`)
-      for await (const piece of this.#player.tape.pieces(part)) await this.#write(piece)
-      await this.#write('}\n')
+    return next(async () => {
+      await write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`)
+      for await (const piece of tape.pieces(part)) await write(piece)
+      await write('}\n')
     })
   }
-
-  #next(write: () => Promise<void>): Promise<void> {
-    return (this.#last = this.#last.then(write))
-  }
-
-  async #write(bytes: string | Uint8Array): Promise<void> {
-    if (!this.#output.writable || this.#output.write(bytes)) return
-    await Promise.race([once(this.#output, 'drain'), once(this.#output, 'close')])
-  }
+  return { line, played }
 }

@@ -7,13 +7,6 @@ import { LOAD_DEFAULTS } from '../load/load-options.ts'
 const MAX_CALLS = 3
 const BOUNDS = { timeoutMs: 30_000, signal: new AbortController().signal }
 
-/** The outcome of a call, also in words. */
-export interface SeenCall {
-  readonly outcome: CallResponse['kind']
-  readonly origin: string | undefined
-  readonly text: string
-}
-
 /**
  * Calls the first tool that declares to be read-only or, where there is none, the first without such
  * a declaration; of these, one that needs no arguments comes first, and the next one after an error.
@@ -30,7 +23,7 @@ export async function callFirst(endpoint: Endpoint, named: string | undefined) {
   if (name === undefined)
     throw new ToolsNotNamedError('no tool is read-only; select one with --tool', tools)
   const client = await endpoint.connect()
-  const again = async ({ tool, args }: PlannedCall): Promise<SeenCall> => {
+  const again = async ({ tool, args }: PlannedCall) => {
     const since = performance.now()
     const response = await client.call(tool, args, BOUNDS)
     return seen(response, latency(Math.round(performance.now() - since)))
@@ -47,7 +40,8 @@ export async function callFirst(endpoint: Endpoint, named: string | undefined) {
   return { call, first, again }
 }
 
-function seen(response: CallResponse, time: string): SeenCall {
+/** Returns the outcome of a call, also in words. */
+function seen(response: CallResponse, time: string) {
   const { kind, code = '', message = '' } = response
   if (kind === 'ok') return { outcome: kind, origin: undefined, text: `succeeded after ${time}` }
   const origin = originOf(response)

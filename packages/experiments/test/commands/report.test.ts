@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Stage } from '../../src/demo/stage.ts'
+import { openStage } from '../../src/demo/stage.ts'
 import { sampleRuns } from '../report/sample-runs.ts'
 import { startProgram } from '../../../../test/support/commands.ts'
 
@@ -47,7 +47,7 @@ describe('squall load report', () => {
   })
 
   it('is what squall load writes by --report', async () => {
-    const stage = await Stage.open('0.0.0')
+    const stage = await openStage('0.0.0')
     try {
       const target = stage.target.url.href
       const report = join(directory, 'load.html')

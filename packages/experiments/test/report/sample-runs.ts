@@ -1,4 +1,4 @@
-import { Stage } from '../../src/demo/stage.ts'
+import { openStage } from '../../src/demo/stage.ts'
 import type { LoadResult } from '../../src/load/results/result.ts'
 import { parseSlo } from '../../src/load/results/slo.ts'
 import { load } from '../load/load-run.ts'
@@ -29,7 +29,7 @@ export interface SampleRuns {
 
 /** Runs both loads for some time each. */
 export async function sampleRuns(durationMs: number): Promise<SampleRuns> {
-  const stage = await Stage.open('0.0.0')
+  const stage = await openStage('0.0.0')
   try {
     await stage.edit(RULES)
     stage.server.failing = true

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { Agent, type IncomingMessage, request } from 'node:http'
+import { Agent, type IncomingMessage, request, type RequestOptions } from 'node:http'
 import { integerText } from '#base'
 import { millis, type Phase, type PhaseResult } from '../phase.ts'
 import { Histogram } from '../../load/results/histogram.ts'
@@ -29,53 +29,48 @@ const HANDSHAKE = [
   { id: 'list', method: 'tools/list', params: {} },
 ]
 
+type Route = ReturnType<typeof routeTo>
+
 /** Sends messages to one port, and measures and hashes the responses. */
-class Route {
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  readonly #port: number
-  readonly #times = new Histogram()
-  readonly #hash = createHash('sha256')
-  #bytes = 0
-
-  constructor(port: number) {
-    this.#port = port
+function routeTo(port: number) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const times = new Histogram()
+  const hash = createHash('sha256')
+  let bytes = 0
+  return {
+    ask: async (message: object): Promise<Buffer> => {
+      const startedAt = performance.now()
+      const place = { agent, host: '127.0.0.1', port, path: '/mcp' }
+      const response = await exchange(place, JSON.stringify({ jsonrpc: '2.0', ...message }))
+      times.add(performance.now() - startedAt)
+      hash.update(response)
+      bytes += response.length
+      return response
+    },
+    /** Ends the connection, and returns what was measured. */
+    close: () => {
+      agent.destroy()
+      const [p50Ms, p99Ms] = [times.quantile(0.5)!, times.quantile(0.99)!]
+      return { bytes, sha256: hash.digest('hex'), p50Ms, p99Ms }
+    },
   }
+}
 
-  async ask(message: object): Promise<Buffer> {
-    const startedAt = performance.now()
-    const response = await this.#exchange(JSON.stringify({ jsonrpc: '2.0', ...message }))
-    this.#times.add(performance.now() - startedAt)
-    this.#hash.update(response)
-    this.#bytes += response.length
-    return response
+/** Returns status, header lines in order and casing, and body, as they came off the wire. */
+async function exchange(place: RequestOptions, body: string): Promise<Buffer> {
+  const headers = {
+    'Content-Type': 'application/json',
+    Accept: 'application/json, text/event-stream',
+    'Content-Length': Buffer.byteLength(body),
   }
-
-  /** Ends the connection, and returns what was measured. */
-  close() {
-    this.#agent.destroy()
-    const [p50Ms, p99Ms] = [0.5, 0.99].map((share) => this.#times.quantile(share)!)
-    return { bytes: this.#bytes, sha256: this.#hash.digest('hex'), p50Ms: p50Ms!, p99Ms: p99Ms! }
-  }
-
-  /** Returns status, header lines in order and casing, and body, as they came off the wire. */
-  async #exchange(body: string): Promise<Buffer> {
-    const headers = {
-      'Content-Type': 'application/json',
-      Accept: 'application/json, text/event-stream',
-      'Content-Length': Buffer.byteLength(body),
-    }
-    const place = { agent: this.#agent, host: '127.0.0.1', port: this.#port, path: '/mcp' }
-    const outgoing = request({ ...place, method: 'POST', headers }).end(body)
-    const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
-    const { rawHeaders, statusCode, statusMessage } = incoming
-    const lines = rawHeaders.flatMap((name, i) =>
-      i % 2 === 1 || OF_THE_CONNECTION.has(name.toLowerCase())
-        ? []
-        : `${name}: ${rawHeaders[i + 1]}`,
-    )
-    const head = [`${statusCode} ${statusMessage}`, ...lines, '', ''].join('\r\n')
-    return Buffer.concat([Buffer.from(head), ...((await incoming.toArray()) as Buffer[])])
-  }
+  const outgoing = request({ ...place, method: 'POST', headers }).end(body)
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+  const { rawHeaders, statusCode, statusMessage } = incoming
+  const lines = rawHeaders.flatMap((name, i) =>
+    i % 2 === 1 || OF_THE_CONNECTION.has(name.toLowerCase()) ? [] : `${name}: ${rawHeaders[i + 1]}`,
+  )
+  const head = [`${statusCode} ${statusMessage}`, ...lines, '', ''].join('\r\n')
+  return Buffer.concat([Buffer.from(head), ...((await incoming.toArray()) as Buffer[])])
 }
 
 /** Sends each message twice, directly and through Squall, and compares the responses. */
@@ -130,8 +125,8 @@ async function compare(
   messages: readonly object[],
   progress: (done: number) => void,
 ) {
-  const direct = new Route(stage.server.port)
-  const through = new Route(Number(stage.target.url.port))
+  const direct = routeTo(stage.server.port)
+  const through = routeTo(Number(stage.target.url.port))
   const until = performance.now() + BUDGET_MS
   let sent = 0
   let equal = 0

@@ -31,46 +31,31 @@ export async function openHeldStream(
   return { ended, close: () => body.destroy() }
 }
 
-/** Holds streams open during the load. */
-export class HeldStreamSet {
-  readonly #asked: number
-  readonly #streams: HeldStream[] = []
-  readonly #closing = new AbortController()
-  #refused = 0
-  #lost = 0
-
-  constructor(asked: number) {
-    this.#asked = asked
-    setMaxListeners(0, this.#closing.signal)
-  }
-
-  /** Opens the streams, distributed among the clients. */
-  async open(clients: readonly LoadClient[]): Promise<void> {
-    const { signal } = this.#closing
-    const opening = Array.from({ length: this.#asked }, async (_, i) => {
-      const stream = await clients[i % clients.length]!.hold(signal).catch(() => undefined)
-      if (stream === undefined) {
-        this.#refused++
-        return
-      }
-      this.#streams.push(stream)
-      void this.#watch(stream)
-    })
-    await Promise.all(opening)
-  }
-
-  async #watch(stream: HeldStream): Promise<void> {
-    await stream.ended
-    if (!this.#closing.signal.aborted) this.#lost++
-  }
-
-  counts(): HeldStreams {
-    const opened = this.#streams.length
-    return { asked: this.#asked, opened, refused: this.#refused, lost: this.#lost }
-  }
-
-  close(): void {
-    this.#closing.abort()
-    for (const stream of this.#streams) stream.close()
+/** Holds streams open during the load, as many as asked for. */
+export function holdStreams(asked: number) {
+  const closing = new AbortController()
+  const { signal } = closing
+  setMaxListeners(0, signal)
+  const streams: HeldStream[] = []
+  let [refused, lost] = [0, 0]
+  return {
+    /** Opens the streams, distributed among the clients. */
+    open: async (clients: readonly LoadClient[]): Promise<void> => {
+      const opening = Array.from({ length: asked }, async (_, i) => {
+        const stream = await clients[i % clients.length]!.hold(signal).catch(() => undefined)
+        if (stream === undefined) {
+          refused++
+          return
+        }
+        streams.push(stream)
+        void stream.ended.then(() => (lost += Number(!signal.aborted)))
+      })
+      await Promise.all(opening)
+    },
+    counts: (): HeldStreams => ({ asked, opened: streams.length, refused, lost }),
+    close: (): void => {
+      closing.abort()
+      for (const stream of streams) stream.close()
+    },
   }
 }

@@ -1,12 +1,5 @@
 import { FIRST_MODERN_PROTOCOL_VERSION, isModern } from '#protocol'
-import type {
-  CallBounds,
-  CallResponse,
-  Endpoint,
-  HeldStream,
-  LoadClient,
-  ToolInfo,
-} from './load-client.ts'
+import type { CallResponse, Endpoint, LoadClient, ToolInfo } from './load-client.ts'
 import type { LoadTarget } from '../load-options.ts'
 import { fieldsOf, isRecord, oneLine, UNTRUSTED } from '#base'
 import { toolHint } from '../choose-tools.ts'
@@ -58,7 +51,7 @@ async function openLeanEndpoint(target: LoadTarget, version: string): Promise<En
       server,
       protocolVersion: sessionState.protocolVersion,
       tools,
-      connect: () => LeanClient.open(wire, sessionState.protocolVersion),
+      connect: () => openLeanClient(wire, sessionState.protocolVersion),
       close: () => wire.close(),
     }
   } catch (error) {
@@ -101,57 +94,36 @@ function toolInfo(tool: unknown): ToolInfo | undefined {
   return { name, description: begin, inputSchema, outputSchema, hint }
 }
 
-/** A minimal client for high volume: one POST per call, no state between calls. */
-class LeanClient implements LoadClient {
-  readonly #wire: LeanWire
-  readonly #protocolVersion: string
-  #sessionState: Promise<SessionState>
-
-  private constructor(wire: LeanWire, sessionState: SessionState) {
-    this.#wire = wire
-    this.#protocolVersion = sessionState.protocolVersion
-    this.#sessionState = Promise.resolve(sessionState)
+/**
+ * Opens a minimal client for high volume: one POST per call, no state between calls but the session,
+ * which it begins if the protocol version has sessions.
+ */
+async function openLeanClient(wire: LeanWire, asked: string): Promise<LoadClient> {
+  const first = isModern(asked)
+    ? { protocolVersion: asked, session: undefined }
+    : (await openSession(wire, asked)).sessionState
+  let state: Promise<SessionState> = Promise.resolve(first)
+  const reopened = async (before: SessionState): Promise<SessionState> => {
+    const opened = await openSession(wire, first.protocolVersion).catch(() => undefined)
+    return opened?.sessionState ?? before
   }
-
-  /** Opens a session if the protocol version has sessions. */
-  static async open(wire: LeanWire, protocolVersion: string): Promise<LeanClient> {
-    if (isModern(protocolVersion))
-      return new LeanClient(wire, { protocolVersion, session: undefined })
-    const { sessionState } = await openSession(wire, protocolVersion)
-    return new LeanClient(wire, sessionState)
-  }
-
-  async call(
-    tool: string,
-    args: Readonly<Record<string, unknown>>,
-    bounds: CallBounds,
-  ): Promise<CallResponse> {
-    const current = this.#sessionState
-    const sessionState = await current
-    const params = { name: tool, arguments: args }
-    const response = await this.#wire.ask('tools/call', params, sessionState, bounds)
-    const lost =
-      response.kind === 'http' && response.code === 404 && sessionState.session !== undefined
-    // The session is lost: later calls begin a new session, as the protocol requires.
-    if (lost && this.#sessionState === current) this.#sessionState = this.#reopen(sessionState)
-    return response
-  }
-
-  async hold(signal: AbortSignal): Promise<HeldStream | undefined> {
-    return this.#wire.hold(await this.#sessionState, signal)
-  }
-
-  async close(): Promise<void> {
-    const sessionState = await this.#sessionState
-    if (sessionState.session !== undefined) await this.#wire.end(sessionState)
-  }
-
-  async #reopen(before: SessionState): Promise<SessionState> {
-    try {
-      return (await openSession(this.#wire, this.#protocolVersion)).sessionState
-    } catch {
-      return before
-    }
+  return {
+    call: async (tool, args, bounds) => {
+      const current = state
+      const sessionState = await current
+      const params = { name: tool, arguments: args }
+      const response = await wire.ask('tools/call', params, sessionState, bounds)
+      const lost =
+        response.kind === 'http' && response.code === 404 && sessionState.session !== undefined
+      // The session is lost: later calls begin a new session, as the protocol requires.
+      if (lost && state === current) state = reopened(sessionState)
+      return response
+    },
+    hold: async (signal) => wire.hold(await state, signal),
+    close: async () => {
+      const sessionState = await state
+      if (sessionState.session !== undefined) await wire.end(sessionState)
+    },
   }
 }
 

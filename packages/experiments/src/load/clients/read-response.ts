@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
-import { fieldsOf, isRecord } from '#base'
+import { fieldsOf, isRecord, readUpTo } from '#base'
 import { eventMessages, type Message, parseMessages, SseFramer } from '#protocol'
 import type { CallResponse } from './load-client.ts'
 import { markerIn, markersOf } from './markers.ts'
@@ -116,14 +116,8 @@ export function toolResponse(
 
 /** Reads the whole body; undefined when the body is too long. */
 async function readText(body: Readable, most: number): Promise<string | undefined> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body) {
-    size += (chunk as Buffer).length
-    if (size > most) return undefined
-    chunks.push(chunk as Buffer)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+  const bytes = await readUpTo(body, most)
+  return bytes.length > most ? undefined : bytes.toString('utf8')
 }
 
 function errorText(text: string): string {

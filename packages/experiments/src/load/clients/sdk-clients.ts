@@ -10,11 +10,7 @@ import { toolResponse } from './read-response.ts'
 import { LoadError } from '../load-error.ts'
 import type { ClientKind } from '../results/result.ts'
 
-interface CallLimits {
-  readonly signal: AbortSignal
-  /** Longer than the limit of the attempt. */
-  readonly timeout: number
-}
+type CallLimits = { readonly signal: AbortSignal; readonly timeout: number }
 
 type CallTool = (
   params: { name: string; arguments: Record<string, unknown>; _meta: { traceparent?: string } },
@@ -22,10 +18,7 @@ type CallTool = (
 ) => Promise<unknown>
 
 /** Loads the SDK of version 1 and returns a function that opens clients. */
-export async function loadSdkV1(
-  target: LoadTarget,
-  version: string,
-): Promise<() => Promise<LoadClient>> {
+export async function loadSdkV1(target: LoadTarget, version: string) {
   const [{ Client }, { StreamableHTTPClientTransport }] = await imported(
     'sdk-v1',
     '@modelcontextprotocol/sdk',
@@ -44,11 +37,7 @@ export async function loadSdkV1(
 }
 
 /** Loads the SDK of version 2 and returns a function that opens clients. */
-export async function loadSdkV2(
-  target: LoadTarget,
-  version: string,
-  modern: boolean,
-): Promise<() => Promise<LoadClient>> {
+export async function loadSdkV2(target: LoadTarget, version: string, modern: boolean) {
   const { Client, StreamableHTTPClientTransport } = await imported(
     'sdk-v2',
     '@modelcontextprotocol/client',
@@ -136,6 +125,7 @@ async function sdkResponse(
   }
   const limit = limitCall(bounds)
   try {
+    // The SDK must not end the attempt before its own limit does.
     const options = { signal: limit.signal, timeout: bounds.timeoutMs + 10_000 }
     const result = await markerFetch.watch(seen, () => call(options))
     if (isRecord(result)) return toolResponse(result, seen.markers)

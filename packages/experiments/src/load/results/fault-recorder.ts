@@ -8,15 +8,7 @@ import type { FaultSeen } from './result.ts'
  */
 const MAX_FAULTS = 1000
 
-interface Seen {
-  readonly rule: string
-  readonly fault: string
-  seen: number
-  errors: number
-  wrong: number
-  readonly tools: Map<string, number>
-  readonly latency: Histogram
-}
+type Seen = ReturnType<typeof notSeen>
 
 /** Counts faults by the markers of responses. */
 export class FaultRecorder {
@@ -61,9 +53,13 @@ export class FaultRecorder {
   #of(marker: string): Seen | undefined {
     const known = this.#faults.get(marker)
     if (known !== undefined || this.#faults.size >= MAX_FAULTS) return known
-    const counts = { seen: 0, errors: 0, wrong: 0, tools: new Map(), latency: new Histogram() }
-    const made = { ...splitMarker(marker), ...counts }
+    const made = notSeen(marker)
     this.#faults.set(marker, made)
     return made
   }
+}
+
+function notSeen(marker: string) {
+  const tools = new Map<string, number>()
+  return { ...splitMarker(marker), seen: 0, errors: 0, wrong: 0, tools, latency: new Histogram() }
 }

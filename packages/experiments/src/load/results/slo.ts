@@ -1,19 +1,15 @@
 import { readDuration, readPercent } from '#base'
-import { type Indicators, indicatorsOf, noCounts, sumCounts } from '../../indicators/indicators.ts'
+import {
+  type IndicatorCounts,
+  type Indicators,
+  indicatorsOf,
+  noCounts,
+  sumCounts,
+} from '../../indicators/indicators.ts'
 import { Histogram } from './histogram.ts'
 import { LoadError } from '../load-error.ts'
 import type { Verdict } from '#sidecar'
 import type { AgentResult, LoadResult, SloMargin, SloVerdict } from './result.ts'
-import {
-  clearVerdicts,
-  failedCalls,
-  marginOf,
-  mostAllowed,
-  type RateCounts,
-  tasksIn,
-  type Verdicts,
-  verdictsIn,
-} from './slo-margin.ts'
 
 /** A threshold that a run must meet. */
 export interface SloGate {
@@ -27,8 +23,10 @@ export interface SloGate {
 
 /** The measurements that gates are evaluated on. */
 type Measurements = Pick<LoadResult, 'counts' | 'indicators' | 'latency'> &
-  Partial<Pick<LoadResult, 'run' | 'arrivals'>> &
-  Verdicts
+  Partial<Pick<LoadResult, 'run' | 'arrivals' | 'agents'>>
+
+/** Selects the failures that a rate counts, and all calls, tasks or verdicts. */
+type RateCounts = (measured: Measurements) => Omit<NonNullable<SloMargin['counted']>, 'allowed'>
 
 /** A measurement with its unit. */
 export interface Metric {
@@ -44,33 +42,55 @@ export interface Metric {
   readonly ofVerdicts?: true
 }
 
-const share = (counts: RateCounts, name: keyof Indicators): Metric => ({
+/** Counts failed calls by what the calls should have been. */
+function failedCalls(good: keyof IndicatorCounts, of: 'calls' | 'responded'): RateCounts {
+  return ({ counts }) => ({ unit: 'calls', total: counts[of], beyond: counts[of] - counts[good] })
+}
+
+function tasksIn(name: keyof IndicatorCounts): RateCounts {
+  return ({ counts }) => ({ unit: 'tasks', total: counts.tasks, beyond: counts[name] })
+}
+
+/**
+ * Returns the verdicts that say what an agent did, which excludes `ambiguous`; undefined when they
+ * are not known.
+ */
+function clearVerdicts(agents: AgentResult | undefined) {
+  if (agents === undefined || agents.problem !== undefined) return undefined
+  const { totals } = agents
+  const of = (verdict: Verdict): number => totals[verdict] ?? 0
+  const all = Object.values(totals).reduce((sum, count) => sum + count, 0) - of('ambiguous')
+  return { all, of }
+}
+
+function verdictsIn(verdict: Verdict): RateCounts {
+  return ({ agents }) => {
+    const totals = clearVerdicts(agents)
+    return { unit: 'verdicts', total: totals?.all ?? 0, beyond: totals?.of(verdict) ?? 0 }
+  }
+}
+
+/** Measures the share of failures exactly: 1 - 0.95 is above 0.05; null when nothing was counted. */
+const share = (counts: RateCounts): Metric => ({
   unit: 'share',
-  of: ({ indicators }) => indicators[name],
+  of: (measured) => {
+    const { total, beyond } = counts(measured)
+    return total === 0 ? null : beyond / total
+  },
   counts,
 })
 
 const atLeast = (counts: RateCounts, name: keyof Indicators): Metric => ({
-  ...share(counts, name),
+  unit: 'share',
   isMinimum: true,
+  of: ({ indicators }) => indicators[name],
+  counts,
 })
 
-/** Counts the failures exactly: 1 - 0.95 is above 0.05. */
-const ERRORS: Metric = {
-  unit: 'share',
-  of: ({ counts: { calls, responded } }) => (calls === 0 ? null : (calls - responded) / calls),
-  counts: failedCalls('responded', 'calls'),
-}
-
-/** Measures a share of the verdicts; null when no fault or error has a clear verdict. */
+/** Measures a share of the verdicts that are clear. */
 const ofVerdicts = (verdict: Verdict): Metric => ({
-  unit: 'share',
+  ...share(verdictsIn(verdict)),
   ofVerdicts: true,
-  of: ({ agents }) => {
-    const totals = clearVerdicts(agents)
-    return totals === undefined || totals.all === 0 ? null : totals.of(verdict) / totals.all
-  },
-  counts: verdictsIn(verdict),
 })
 
 /** Counts what sidecars report of agents; null where they do not. */
@@ -101,15 +121,15 @@ const FORM =
 export const METRICS: Readonly<Record<string, Metric>> = {
   success: atLeast(failedCalls('success', 'calls'), 'tcsr'),
   tcsr: atLeast(failedCalls('success', 'calls'), 'tcsr'),
-  errors: ERRORS,
+  errors: share(failedCalls('responded', 'calls')),
   availability: atLeast(failedCalls('responded', 'calls'), 'availability'),
   correctness: atLeast(failedCalls('correct', 'responded'), 'correctness'),
   eta: atLeast(failedCalls('correct', 'calls'), 'eta'),
   scr: atLeast(failedCalls('schemaOk', 'calls'), 'scr'),
   deadline: atLeast(failedCalls('inTime', 'calls'), 'deadlineAdherence'),
-  blast: share(tasksIn('failedTasks'), 'blastRadius'),
-  silent: share(tasksIn('silentFailures'), 'silentFailures'),
-  degraded: share(tasksIn('degradedTasks'), 'degraded'),
+  blast: share(tasksIn('failedTasks')),
+  silent: share(tasksIn('silentFailures')),
+  degraded: share(tasksIn('degradedTasks')),
   tcaf: { unit: 'number', of: ({ indicators }) => indicators.tcaf },
   retries: { unit: 'number', of: ({ indicators }) => indicators.retriesPerTask },
   runaway: ofVerdicts('runaway'),
@@ -207,6 +227,21 @@ function gateMargin(
     passes(isMaximum ? failed / total : (total - failed) / total, operator, limit),
   )
   return { ...margin, counted: { ...counted, allowed } }
+}
+
+/** Returns the distance of a value from a limit, which is a maximum or a minimum. */
+export function marginOf(measured: number, limit: number, isMaximum: boolean): SloMargin {
+  const distance = isMaximum ? limit - measured : measured - limit
+  return { distance, ofLimit: limit === 0 ? null : distance / limit }
+}
+
+/** Returns the highest number of failures, from -1 to `total`, at which `isPassed` holds. */
+function mostAllowed(total: number, limit: number, isPassed: (failed: number) => boolean): number {
+  let most = Math.min(total, Math.floor(limit * total))
+  // The product may be off by one.
+  while (most >= 0 && !isPassed(most)) most--
+  while (most < total && isPassed(most + 1)) most++
+  return most
 }
 
 function passes(measured: number, operator: SloGate['operator'], limit: number): boolean {
