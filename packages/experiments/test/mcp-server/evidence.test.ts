@@ -103,7 +103,7 @@ describe('an agent', () => {
     for (const name of ['observe', 'suggest_slo']) {
       expect(await agent.call(name, { sidecar: 'http://127.0.0.1:1' })).toMatchObject({
         isError: true,
-        text: expect.stringContaining('squall mcp may use only'),
+        text: expect.stringContaining('this server may use only'),
       })
     }
     expect(await agent.call('suggest_slo', { prometheus: 'http://127.0.0.1:9/' })).toMatchObject({
