@@ -87,7 +87,7 @@ test('each kind of refusal has its code and says what to do', async () => {
   cluster.api.before = () => undefined
   const access = {
     ...accessTo(cluster.api, 'shop'),
-    credentials: { get: () => Promise.resolve({ token: `${TOKEN}x` }) },
+    credentials: () => Promise.resolve({ token: `${TOKEN}x` }),
   }
   const stranger = opened(new KubeClient(access, 'test'))
   const unauthorized = await errorOf(stranger.get(PLACE))
@@ -99,7 +99,7 @@ function clientOf(url: string): KubeClient {
   const access = {
     server: new URL(url),
     tls: { insecure: false },
-    credentials: { get: () => Promise.resolve({ token: TOKEN }) },
+    credentials: () => Promise.resolve({ token: TOKEN }),
     namespace: 'shop',
     name: 'odd',
   }
