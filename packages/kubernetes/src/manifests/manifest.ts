@@ -1,15 +1,16 @@
 import { assertShallow, DeepYamlError, MAX_YAML_DEPTH, oneLine } from '#base'
 import { type Document, parseDocument } from 'yaml'
+import { type KubeObject, objectsOf } from './pod-templates.ts'
 
 export interface ManifestDocument {
-  /** Exactly as it was read, with the line that begins it. */
-  readonly text: string
   /** The line that begins it; empty where there is none. */
   readonly marker: string
+  /** The rest, exactly as it was read. */
   readonly body: string
   readonly isJson: boolean
   /** The value of the document; undefined for an empty one. */
   readonly value: unknown
+  readonly objects: readonly KubeObject[]
 }
 
 /** A manifest cannot be read: what is wrong, and where. */
@@ -83,7 +84,8 @@ function readDocument(text: string, file: string, line: number): ManifestDocumen
       const at = line + text.slice(0, marker.length + error.pos[0]).split('\n').length - 1
       throw new ManifestError(`${file}:${at}: ${oneLine(error.message)}`)
     }
-    return { text, marker, body, isJson, value: document.toJS() ?? undefined }
+    const value: unknown = document.toJS() ?? undefined
+    return { marker, body, isJson, value, objects: objectsOf(value) }
   } catch (error) {
     if (error instanceof ManifestError) throw error
     if (error instanceof DeepYamlError) {
