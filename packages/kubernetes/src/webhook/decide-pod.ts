@@ -1,13 +1,7 @@
-import type {
-  Injection,
-  InjectionContext,
-  InjectorSettings,
-  ServicePorts,
-} from '../injector/injection.ts'
+import type { Injection, InjectionContext, InjectorSettings } from '../injector/injection.ts'
 import { injectPod } from '../injector/inject-pod.ts'
 import { jsonPatch } from '../injector/json-patch.ts'
-import { parsePod } from '../injector/parse-pod.ts'
-import type { Pod } from '../injector/pod-types.ts'
+import { parsePod, type Pod } from '../injector/pod-types.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
 import type { RulesPolicy } from './rules-policy.ts'
@@ -17,7 +11,7 @@ export interface PodEnvironment {
   /** Returns labels and annotations; none without the right to read them. */
   readonly namespace: (name: string) => Promise<InjectionContext['namespace']>
   /** Returns undefined without the right to read them. */
-  readonly services: (namespace: string) => Promise<readonly ServicePorts[] | undefined>
+  readonly services: (namespace: string) => Promise<InjectionContext['services']>
 }
 
 /** Knows only the facts in the review. */
