@@ -74,7 +74,7 @@ export function toResources(resources: SidecarResources): Resources {
 }
 
 /** Returns the V8 options that keep the heap within the memory of the container. */
-export function heapOption({ memoryLimit }: SidecarResources): string {
+export function heapOption(memoryLimit: string): string {
   const bytes = parseQuantity(memoryLimit) ?? 0
   const heap = Math.floor((bytes * HEAP_SHARE) / 2 ** 20)
   return `--max-old-space-size=${heap} --max-semi-space-size=${YOUNG_MIB}`
