@@ -1,3 +1,4 @@
+import type { ServicePorts } from './check-services.ts'
 import type { Pod } from './pod-types.ts'
 
 /** Selects how traffic gets into the sidecar. */
@@ -28,19 +29,6 @@ export interface NamespaceFacts {
   readonly annotations: Readonly<Record<string, string>>
   /** False when the namespace could not be read. */
   readonly isKnown?: boolean | undefined
-}
-
-export interface ServicePorts {
-  readonly name: string
-  readonly selector: Readonly<Record<string, string>>
-  /** True for a Service without a cluster IP: clients connect to the pods. */
-  readonly isHeadless?: boolean | undefined
-  readonly ports: readonly {
-    readonly port: number
-    readonly targetPort?: number | string | undefined
-    /** TCP when there is none. */
-    readonly protocol?: string | undefined
-  }[]
 }
 
 /** The result for a pod. `reason` is one stable word in snake_case, for metrics. */

@@ -20,23 +20,17 @@ import { restoreProbes } from './rewrite-probes.ts'
 
 const CONTAINERS: readonly string[] = [SIDECAR, REDIRECT]
 
-/** A pod without an earlier injection. */
-export interface TakenBack {
-  readonly pod: Pod
-  /** Original probes that a service mesh requests at paths of the sidecar, by `container/probe`. */
-  readonly kept: Readonly<Record<string, Handler>>
-}
-
 /**
  * Returns the pod as it was before injection, with later changes by others; the same pod when
- * nothing was injected. Throws `StatusError` for an invalid status.
+ * nothing was injected. `kept` has original probes that a service mesh requests at paths of the
+ * sidecar, by `container/probe`. Throws `StatusError` for an invalid status.
  */
-export function uninjectPod(pod: Pod, prefix: string): TakenBack {
+export function uninjectPod(pod: Pod, prefix: string) {
   const key = `${prefix}${STATUS_KEY}`
   const text = pod.metadata?.annotations?.[key]
-  if (text === undefined) return { pod, kept: {} }
+  const kept: Record<string, Handler> = {}
+  if (text === undefined) return { pod, kept }
   const { undo } = readStatus(text, key)
-  const kept = {}
   const back = { undo, adminPort: adminPortOf(pod), kept }
   return {
     pod: {
