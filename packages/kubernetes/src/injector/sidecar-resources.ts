@@ -1,4 +1,5 @@
-import { Denial, type InjectorSettings, type SidecarResources } from './injection.ts'
+import { Denial } from './injection.ts'
+import type { InjectorSettings } from './settings-schema.ts'
 import { parseQuantity } from './value-checks.ts'
 import {
   allContainers,
@@ -8,6 +9,8 @@ import {
   runningContainers,
 } from './pod-types.ts'
 import type { InjectionOptions } from './injection-options.ts'
+
+export type SidecarResources = InjectorSettings['resources']
 
 /** The share of memory for the heap; the rest is for sockets and code. */
 const HEAP_SHARE = 0.6

@@ -1,4 +1,5 @@
-import type { Injection, InjectionContext, InjectorSettings } from '../injector/injection.ts'
+import type { Injection, InjectionContext } from '../injector/injection.ts'
+import type { InjectorSettings } from '../injector/settings-schema.ts'
 import { injectPod } from '../injector/inject-pod.ts'
 import { jsonPatch } from '../injector/json-patch.ts'
 import { parsePod, type Pod } from '../injector/pod-types.ts'
