@@ -33,6 +33,8 @@ export interface DecideParts {
   readonly temporaryFaults?: ((namespace: string) => Promise<string | undefined>) | undefined
   /** Undefined without a policy. */
   readonly policy?: RulesPolicy | undefined
+  /** Runs a check of rules after those before it. */
+  readonly inTurn: <T>(run: (signal: AbortSignal) => Promise<T>) => Promise<T>
 }
 
 /** Reports an internal failure: the reason for metrics, and the message for the user. */

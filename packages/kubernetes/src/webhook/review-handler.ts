@@ -58,7 +58,6 @@ export interface ReviewHandlerParts {
   readonly rareLog: RareLog
   /** Returns true during shutdown, when connections are closed after their response. */
   readonly isDraining: () => boolean
-  readonly now: () => number
 }
 
 /** An error response, which the API server treats as a failed call. */
@@ -108,7 +107,7 @@ async function respond(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const from = parts.now()
+  const from = performance.now()
   const [path = ''] = (request.url ?? '').split('?', 1)
   const route = parts.routes.get(path)
   const reply =
@@ -117,7 +116,8 @@ async function respond(
       : await replyTo(parts, route, request, response)
   if (reply === undefined) return
   const { result, reason } = reply
-  parts.metrics.reviewed(route?.subject ?? 'injection', result, reason, (parts.now() - from) / 1000)
+  const seconds = (performance.now() - from) / 1000
+  parts.metrics.reviewed(route?.subject ?? 'injection', result, reason, seconds)
   send(reply, request, response, parts.isDraining())
 }
 

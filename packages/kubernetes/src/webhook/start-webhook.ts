@@ -1,5 +1,5 @@
+import { checksInTurn } from './check-turns.ts'
 import { type DecideParts, NO_POD_ENVIRONMENT, decide } from './decide-pod.ts'
-import type { RulesParts } from './decide-rules.ts'
 import type { Review } from './review.ts'
 import { type ReviewHandlerParts, type Route, createReviewHandler } from './review-handler.ts'
 import type { Server } from 'node:https'
@@ -16,23 +16,17 @@ import { ManagedCertificate, type ManagedOptions } from './managed-certificate.t
 import { MountedCertificate } from './mounted-certificate.ts'
 import type { CertificateParts, PublishOptions } from './ca-publisher.ts'
 import { PublishedCa } from './published-ca.ts'
-import { BodyBudget } from './review-body.ts'
+import { bodyBudget } from './review-body.ts'
 import { createReviewServer } from './review-server.ts'
 import { readBudget, readPodEnvironment, type WebhookBudget } from './pod-environment.ts'
 import { createWebhookMetrics } from './webhook-metrics.ts'
 
 /** Returns the decisions by path. The parser of rules is loaded with the first review of rules. */
-function createRoutes(parts: DecideParts, timeoutMs: number): ReadonlyMap<string, Route> {
-  let checked: Promise<RulesParts> | undefined
-  const rulesParts = (): Promise<RulesParts> =>
-    (checked ??= import('./check-rules.ts').then(({ RulesChecker }) => ({
-      ...parts,
-      checker: new RulesChecker(timeoutMs),
-    })))
+function createRoutes(parts: DecideParts): ReadonlyMap<string, Route> {
   const rules = async (review: Review) =>
-    (await import('./decide-rules.ts')).decideRules(review, await rulesParts())
+    (await import('./decide-rules.ts')).decideRules(review, parts)
   const anchor = async (review: Review) =>
-    (await import('./decide-anchor.ts')).decideAnchor(review, await rulesParts())
+    (await import('./decide-anchor.ts')).decideAnchor(review, parts)
   const workload = async (review: Review) =>
     (await import('./decide-workload.ts')).decideWorkload(review, parts)
   return new Map<string, Route>([
@@ -150,10 +144,11 @@ async function decideParts(
   minor: () => number | undefined,
   logger: Logger,
 ): Promise<DecideParts> {
-  const { settings, policyFile } = options
+  const { settings, policyFile, reviewTimeoutMs } = options
   return {
     settings,
     minor,
+    inTurn: checksInTurn(reviewTimeoutMs),
     podEnvironment: kube ? readPodEnvironment(kube, options, Date.now) : NO_POD_ENVIRONMENT,
     ...(kube && readBudget(kube, options, Date.now)),
     policy:
@@ -174,10 +169,9 @@ function createServer(
   if (pair === undefined) throw new CertificateError(certificate.trouble)
   const handler = createReviewHandler({
     ...parts,
-    routes: createRoutes(deciding, reviewTimeoutMs),
-    body: { maxBytes, timeoutMs: reviewTimeoutMs, budget: new BodyBudget(BODIES * maxBytes) },
+    routes: createRoutes(deciding),
     rareLog: new RareLog(parts.logger, () => performance.now()),
-    now: () => performance.now(),
+    body: { maxBytes, timeoutMs: reviewTimeoutMs, budget: bodyBudget(BODIES * maxBytes) },
   })
   const server = createReviewServer({ pair, reviewTimeoutMs, handler })
   certificate.onSwap(({ cert, key }) => server.setSecureContext({ cert, key }))
