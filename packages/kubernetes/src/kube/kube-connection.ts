@@ -174,7 +174,7 @@ export class KubeConnection {
         this.#aheadMs = clockAhead(theirs, { sentAt, receivedAt: Date.now() }, this.#aheadMs)
       }
       if (statusCode < 200 || statusCode > 299) {
-        const failed = responseError(what, statusCode, jsonOf(bytes), bytes, name)
+        const failed = responseError(what, statusCode, bytes, name)
         const wait = headers['retry-after']
         failed.retryAfterMs =
           wait === undefined ? undefined : retryAfterOf(String(wait), Date.now())
