@@ -12,10 +12,10 @@ import type { InjectorSettings } from '../injector/settings-schema.ts'
 import { ClusterVersion } from './cluster-version.ts'
 import { CertificateError, ServingCertificate } from './serving-certificate.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
-import { ManagedCertificate, type ManagedOptions } from './managed-certificate.ts'
+import { managedCertificate, type ManagedOptions } from './managed-certificate.ts'
 import { MountedCertificate } from './mounted-certificate.ts'
 import type { CertificateParts, PublishOptions } from './ca-publisher.ts'
-import { PublishedCa } from './published-ca.ts'
+import { publishedCa } from './published-ca.ts'
 import { bodyBudget } from './review-body.ts'
 import { createReviewServer } from './review-server.ts'
 import { readBudget, readPodEnvironment, type WebhookBudget } from './pod-environment.ts'
@@ -192,20 +192,20 @@ async function follow(
   stop: AbortSignal,
 ): Promise<{ close(): void | Promise<void> }> {
   if (source.kind === 'managed') {
-    return begun(new ManagedCertificate(source, { ...parts, client: client! }), stop)
+    return begun(managedCertificate(source, { ...parts, client: client! }), stop)
   }
   const { directory, settleMs: trustMs, publish } = source
   if (publish === undefined)
     return new MountedCertificate(directory, parts.certificate, { trustMs })
   const own = { ...parts, client: client! }
-  const publisher = await begun(new PublishedCa(join(directory, CA), publish, own), stop)
-  const isPublished = (): boolean => publisher.isPublished()
+  const publisher = await begun(publishedCa(join(directory, CA), publish, own), stop)
+  const { isPublished } = publisher
   const mounted = new MountedCertificate(directory, parts.certificate, { trustMs, isPublished })
   return { close: async () => void (await Promise.all([mounted.close(), publisher.close()])) }
 }
 
 /** Returns a publisher after its first check that has passed, or at `stop`. */
-async function begun<Publisher extends ManagedCertificate | PublishedCa>(
+async function begun<Publisher extends ReturnType<typeof managedCertificate>>(
   publisher: Publisher,
   stop: AbortSignal,
 ): Promise<Publisher> {
