@@ -33,8 +33,6 @@ interface KubeconfigPart {
   readonly file: string
 }
 
-type KubeconfigParts = ReadonlyMap<string, KubeconfigPart>
-
 /** Returns the given file, else the files of KUBECONFIG, else the file in the home directory. */
 export function kubeconfigPaths(given: string | undefined, env: Environment): readonly string[] {
   if (given !== undefined) return [given]
@@ -204,7 +202,7 @@ function fileOrData({ fields, directory, file }: KubeconfigPart, name: string): 
   throw configError(`kubeconfig: ${file}: ${name} must be PEM-encoded`)
 }
 
-function nameList(parts: KubeconfigParts): string {
+function nameList(parts: ReadonlyMap<string, KubeconfigPart>): string {
   const names = [...parts.keys()].slice(0, 20).map((name) => oneLine(name))
   return names.length === 0 ? 'none' : names.join(', ')
 }

@@ -42,10 +42,7 @@ const VERDICTS: Lines<typeof API.verdicts> = {
   show: (line, _, address) => verdictText(line, address),
 }
 
-/** Receives problems. */
-interface Problems {
-  write(text: string): unknown
-}
+type Problems = Pick<Output, 'write'>
 
 const SILENCE_MS = 10_000
 /** The bytes that wait for a slow reader of the output; further calls are dropped and counted. */
