@@ -2,7 +2,7 @@ import { oneLine } from '#base'
 import type { Logger, RareLog } from '#sidecar'
 import { type Decision, type Subject, reviewResponse } from './decision.ts'
 import { type Review, parseReview } from './review.ts'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { DecideError } from './decide-pod.ts'
 import { type BodyLimits, type BodyProblem, readReviewBody } from './review-body.ts'
 import type { WebhookMetrics } from './webhook-metrics.ts'
@@ -90,9 +90,7 @@ const BODY_COMPLAINTS: Readonly<Record<Exclude<BodyProblem, 'gone'>, Omit<Compla
 /**
  * Responds to POST at the paths of the routes, and to other requests with an error. Never throws.
  */
-export function createReviewHandler(
-  parts: ReviewHandlerParts,
-): (request: IncomingMessage, response: ServerResponse) => void {
+export function createReviewHandler(parts: ReviewHandlerParts): RequestListener {
   return (request, response) => {
     response.on('error', () => undefined)
     respond(parts, request, response).catch((error: unknown) => {

@@ -173,7 +173,7 @@ function createServer(
     rareLog: new RareLog(parts.logger, () => performance.now()),
     body: { maxBytes, timeoutMs: reviewTimeoutMs, budget: bodyBudget(BODIES * maxBytes) },
   })
-  const server = createReviewServer({ pair, reviewTimeoutMs, handler })
+  const server = createReviewServer(pair, reviewTimeoutMs, handler)
   certificate.onSwap(({ cert, key }) => server.setSecureContext({ cert, key }))
   return server
 }
