@@ -13,7 +13,7 @@ import {
   PODS,
 } from '../../packages/kubernetes/src/kube/resources.ts'
 import { splitPem } from '../../packages/kubernetes/src/webhook/managed-secret.ts'
-import { ManagedCertificate } from '../../packages/kubernetes/src/webhook/managed-certificate.ts'
+import { managedCertificate } from '../../packages/kubernetes/src/webhook/managed-certificate.ts'
 import { ServingCertificate } from '../../packages/kubernetes/src/webhook/serving-certificate.ts'
 import { createWebhookMetrics } from '../../packages/kubernetes/src/webhook/webhook-metrics.ts'
 import { type ApiServer, apiServerMissing } from './api-server-process.ts'
@@ -168,7 +168,7 @@ async function managed(client: KubeClient): Promise<ServingCertificate> {
   const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet }
   const now = (): number => Date.now()
   const certificate = new ServingCertificate(logger, createWebhookMetrics('test'), now)
-  const replica = new ManagedCertificate(
+  const replica = managedCertificate(
     {
       secret: 'squall-webhook',
       namespace: 'default',

@@ -46,7 +46,7 @@ export function accessTo(api: ApiServer, namespace: string): ClusterAccess {
   return {
     server: new URL(api.url),
     tls: { ca: api.ca, insecure: false },
-    credentials: { get: () => Promise.resolve({ token: TOKEN }) },
+    credentials: () => Promise.resolve({ token: TOKEN }),
     namespace,
     name: 'context "test"',
   }

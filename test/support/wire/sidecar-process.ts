@@ -25,12 +25,7 @@ const PROGRAM = new URL('../../../dist/cli/main.js', import.meta.url).pathname
 /** The memory that `squall inject` gives a sidecar. */
 export const INJECTED_LIMIT = 256 * 1024 * 1024
 /** The options of Node by which an injected sidecar keeps within it. */
-export const INJECTED_NODE_OPTIONS = heapOption({
-  cpuRequest: '',
-  cpuLimit: '',
-  memoryRequest: '',
-  memoryLimit: String(INJECTED_LIMIT),
-})
+export const INJECTED_NODE_OPTIONS = heapOption(String(INJECTED_LIMIT))
 
 /** Flags and environment of the process. */
 export interface ProcessSetup {

@@ -1,4 +1,4 @@
-import { asInvoked, plain, type Fields, foreign, instantText } from '#base'
+import { asInvoked, plain, type Fields, foreign, instantText, quoted } from '#base'
 import {
   awaitedPods,
   type AwaitedPod,
@@ -26,17 +26,23 @@ import {
   lastChange,
   stopProblem,
   textBefore,
+  writtenAt,
 } from '../kube/config-map-rules.ts'
 import { findBypasses } from '../kube/bypassed-pods.ts'
 import { KubeError, retryConflicts } from '../kube/kube-error.ts'
 import { CONFIG_MAPS } from '../kube/resources.ts'
-import { rulesOf, type Targets, targetsOf, type PodTarget } from '../kube/targets.ts'
-import { isAhead, ruleEnd } from '#rules'
+import {
+  equalityLabels,
+  rulesOf,
+  type Targets,
+  targetsOf,
+  type PodTarget,
+} from '../kube/targets.ts'
+import { anchorText, isAhead, ruleEnd, targetText } from '#rules'
 import { stopsOf } from '../kube/stop-sidecars.ts'
 import type { InjectedPod } from '../kube/injected-pod.ts'
-import { textForPods, textWithTimes } from './applied-text.ts'
 import { sawBudget } from '../kube/budget.ts'
-import { readCheckedRules, invalidCombination, invalidFile, UsageError } from '#cli'
+import { readCheckedRules, invalidCombination, invalidFile, invalidOption, UsageError } from '#cli'
 import { rejectOverBudget, rejectProductionNamespace } from './cluster-options.ts'
 import type { ApplyRequest } from '../commands/apply.ts'
 import { inContexts } from './contexts.ts'
@@ -182,10 +188,9 @@ async function planWrite(run: Run, pods: readonly InjectedPod[]) {
     run.warn(`${who} stopped: no rule acts${only ? ' in them' : ''} until ${resume}`)
   }
   run.warn(gitOpsWarning(before, 'the rules'))
-  const now = client.now()
-  const writing = { before, key, now, lastsMs: request.lastsMs }
-  const target = { ...asked, text: textWithTimes(asked.text, writing) }
-  const replacing = { before, key, text: target.text, prefix, now }
+  const given = { before, key, text: asked.text, prefix, now: client.now() }
+  const replacing = { ...given, text: textWithTimes(given, request.lastsMs) }
+  const target = { ...asked, text: replacing.text }
   if (canAct) rejectAhead(replacing)
   // Rules that do nothing end faults, and a dry run changes nothing.
   if (canAct && !request.force && !request.dryRun) {
@@ -332,6 +337,36 @@ interface Replacing {
   readonly prefix: string
   /** The time of the API server. */
   readonly now: number
+}
+
+/** Returns the rules, limited to the pods that a selector matches. Throws a `UsageError`. */
+function textForPods(text: string, selector: string | undefined): string {
+  if (selector === undefined) return text
+  const labels = equalityLabels(selector)
+  if (labels === undefined) {
+    throw invalidOption(
+      '--selector',
+      `${quoted(selector)} has conditions other than equality, which rules do not support`,
+      'write match: { podLabels: { app: shop } }, with any and not, into the rules, and remove --selector',
+    )
+  }
+  const targeted = targetText(text, labels)
+  if (targeted.ok) return targeted.text
+  throw invalidCombination(targeted.wrong, targeted.fix)
+}
+
+/**
+ * Returns the rules with `appliedAt`, the time at which each rule was applied; `lasts` is the time
+ * for which they may act, in milliseconds. Throws a `UsageError`.
+ */
+function textWithTimes({ before, key, text, now }: Replacing, lasts: number | undefined): string {
+  const [old, beforeAt] = [textBefore(before, key), writtenAt(before, key)]
+  const anchored = anchorText(text, { now, before: old, beforeAt, lasts })
+  if (anchored !== undefined) return anchored
+  throw invalidFile(
+    'appliedAt cannot be added to the rules as they are written',
+    'write the keys of the file as a map and the rules as a list, without aliases for either',
+  )
 }
 
 /** Rejects to replace rules while an experiment has claimed their ConfigMap. */

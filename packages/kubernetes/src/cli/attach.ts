@@ -4,12 +4,11 @@ import {
   awaitAttached,
   detachFromPod,
   labelAttached,
-  type PodRef,
   podSecurityError,
 } from '../kube/attach-pod.ts'
 import { armedText } from '../kube/await-rules.ts'
 import { recordAttached, userName } from '../kube/audit.ts'
-import { metadataOf, PODS } from '../kube/resources.ts'
+import { metadataOf, type NamedRef, PODS } from '../kube/resources.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { KubeError } from '../kube/kube-error.ts'
 import { invalidFile, readCheckedRules, rejectProduction } from '#cli'
@@ -129,7 +128,7 @@ function detach(request: AttachRequest): Promise<number> {
 /** Records an event with the user who attached or detached a sidecar; returns the error, if any. */
 async function record(
   client: KubeClient,
-  ref: PodRef,
+  ref: NamedRef,
   action: 'attached' | 'detached',
   more: string,
   signal: AbortSignal,

@@ -1,4 +1,3 @@
-import type { CertificateSource } from '../webhook/start-webhook.ts'
 import {
   asGiven,
   duration,
@@ -68,13 +67,11 @@ export const CERTIFICATE_FLAGS = group(
 
 type CertificateValues = Values<typeof CERTIFICATE_FLAGS>
 
-/** The source of the serving certificate; the namespace of a Secret is not known yet. */
-type WebhookTls =
-  | Extract<CertificateSource, { kind: 'mounted' }>
-  | Omit<Extract<CertificateSource, { kind: 'managed' }>, 'namespace'>
-
-/** Returns the certificate to use: one source with its options. Throws a `UsageError`. */
-export function webhookTlsOf(flags: CertificateValues): WebhookTls {
+/**
+ * Returns the certificate to use: one source with its options; the namespace of a Secret is not known
+ * yet. Throws a `UsageError`.
+ */
+export function webhookTlsOf(flags: CertificateValues) {
   const { tlsDir, tlsSecret } = flags
   if (tlsDir !== undefined && tlsSecret !== undefined) {
     const wrong = `${tlsDir.source} and ${tlsSecret.source} are mutually exclusive`
@@ -85,7 +82,7 @@ export function webhookTlsOf(flags: CertificateValues): WebhookTls {
   throw missing('no certificate', 'set --tls-dir or --tls-secret')
 }
 
-function mounted(flags: CertificateValues, directory: FlagInput): WebhookTls {
+function mounted(flags: CertificateValues, directory: FlagInput) {
   const { webhookConfiguration: configuration, validatingConfiguration: validating } = flags
   const [host] = flags.tlsHost
   const useless = host ?? (configuration === undefined ? validating : undefined)
@@ -100,10 +97,11 @@ function mounted(flags: CertificateValues, directory: FlagInput): WebhookTls {
     checkMs: flags.certificateCheck,
     settleMs: flags.caSettle,
   }
-  return { kind: 'mounted', directory: directory.text, settleMs: flags.caSettle, publish }
+  const { text } = directory
+  return { kind: 'mounted' as const, directory: text, settleMs: flags.caSettle, publish }
 }
 
-function managed(flags: CertificateValues, secret: FlagInput): WebhookTls {
+function managed(flags: CertificateValues, secret: FlagInput) {
   const [first, ...rest] = flags.tlsHost.map(hostName)
   const { webhookConfiguration: configuration, validatingConfiguration: validating } = flags
   if (first === undefined || configuration === undefined) {
@@ -130,9 +128,9 @@ function managed(flags: CertificateValues, secret: FlagInput): WebhookTls {
     throw invalidCombination(wrong, 'use a longer --ca-lifetime')
   }
   return {
-    kind: 'managed',
+    kind: 'managed' as const,
     secret: parseObjectName(secret),
-    hosts: [first, ...rest],
+    hosts: [first, ...rest] as const,
     configuration: parseObjectName(configuration),
     validating: validating && parseObjectName(validating),
     caMs,

@@ -27,7 +27,7 @@ import {
   type Values,
 } from '#cli'
 import { inParallel } from '../kube/in-parallel.ts'
-import { CONFIG_MAPS, metadataOf, NAMESPACES } from '../kube/resources.ts'
+import { CONFIG_MAPS, metadataOf, type NamedRef, NAMESPACES } from '../kube/resources.ts'
 import type { ProductionCheck } from '#rules'
 import { interruption } from '#base'
 
@@ -266,7 +266,7 @@ export async function rejectOverBudget(
 /** Returns true where a ConfigMap with rules notes a budget, as far as they can be read. */
 export async function sawBudgetIn(
   client: KubeClient,
-  refs: readonly { readonly namespace: string; readonly name: string }[],
+  refs: readonly NamedRef[],
   prefix: string,
   signal: AbortSignal,
 ): Promise<boolean> {

@@ -2,16 +2,11 @@ import { fieldsOf, isRecord, oneLine, quoted, textOf, textsOf } from '#base'
 import { StatusError } from '../injector/injection-status.ts'
 import type { Injection } from '../injector/injection.ts'
 import { injectPod } from '../injector/inject-pod.ts'
-import { parsePod } from '../injector/parse-pod.ts'
+import { parsePod } from '../injector/pod-types.ts'
 import { uninjectPod } from '../injector/uninject-pod.ts'
-import {
-  changeManifests,
-  type ManifestFile,
-  type ManifestFormat,
-  readFile,
-} from '../manifests/change-manifests.ts'
+import { changeManifests, type ManifestFormat } from '../manifests/change-manifests.ts'
 import { manifestFacts } from '../manifests/manifest-facts.ts'
-import { ManifestError } from '../manifests/manifest.ts'
+import { type ManifestDocument, ManifestError, readManifest } from '../manifests/manifest.ts'
 import { type KubeObject, podOf, type PodTemplate } from '../manifests/pod-templates.ts'
 import { invalidFile, print, readText } from '#cli'
 import { readInjectorSettings } from './injector-settings.ts'
@@ -23,9 +18,9 @@ export async function injectCommand(
   out: Outputs = STANDARD,
 ): Promise<number> {
   const settings = await readInjectorSettings(request.settings, request.image)
-  const files = await readManifests(request.filename)
-  if (request.undo) return removeSidecars(files, request.format, settings.prefix, out)
-  const objects = files.flatMap((file) => file.documents.flatMap((document) => document.objects))
+  const documents = await readManifests(request.filename)
+  if (request.undo) return removeSidecars(documents, request.format, settings.prefix, out)
+  const objects = documents.flatMap((document) => document.objects)
   const facts = manifestFacts(
     objects,
     { labels: request.namespaceLabel, annotations: request.namespaceAnnotation },
@@ -54,7 +49,7 @@ export async function injectCommand(
       isInjected: inject(template).kind === 'injected',
     }))
   const injectedServices = facts.injectedServices(pods)
-  return changePods(files, request.format, out, notes, (template, note) => {
+  return changePods(documents, request.format, out, notes, (template, note) => {
     const injection = inject(template, injectedServices)
     if (injection.kind !== 'injected') {
       const reason = `(${injection.reason}): ${injection.message}`
@@ -86,12 +81,12 @@ function withoutPods(objects: readonly KubeObject[], prefix: string): string[] {
 
 /** Removes the sidecar from manifests; returns the exit code. */
 function removeSidecars(
-  files: readonly ManifestFile[],
+  documents: readonly ManifestDocument[],
   format: ManifestFormat,
   prefix: string,
   out: Outputs,
 ): Promise<number> {
-  return changePods(files, format, out, [], (template, note) => {
+  return changePods(documents, format, out, [], (template, note) => {
     const parsed = parsePod(template.value)
     if (!parsed.ok) return `(invalid_pod): ${parsed.message}`
     try {
@@ -110,7 +105,7 @@ function removeSidecars(
  * exit code. `change` returns the pod, or the reason to deny it.
  */
 async function changePods(
-  files: readonly ManifestFile[],
+  documents: readonly ManifestDocument[],
   format: ManifestFormat,
   out: Outputs,
   notes: string[],
@@ -118,7 +113,7 @@ async function changePods(
 ): Promise<number> {
   let isDenied = false
   const text = changeManifests(
-    files,
+    documents,
     (template) => {
       const note = (line: string): void => void notes.push(oneLine(`${template.label}: ${line}`))
       const changed = change(template, note)
@@ -177,16 +172,16 @@ const STANDARD: Outputs = {
 
 const MAX_MANIFEST = 16 * 2 ** 20
 
-async function readManifests(paths: readonly string[]): Promise<readonly ManifestFile[]> {
-  const files: ManifestFile[] = []
+async function readManifests(paths: readonly string[]): Promise<readonly ManifestDocument[]> {
+  const documents: ManifestDocument[] = []
   for (const path of paths) {
     const text = await readText(path, MAX_MANIFEST, quoted(path))
     try {
-      files.push(readFile(path === '-' ? 'standard input' : path, text))
+      documents.push(...readManifest(text, path === '-' ? 'standard input' : path))
     } catch (error) {
       if (!(error instanceof ManifestError)) throw error
       throw invalidFile(error.message, 'fix the manifest')
     }
   }
-  return files
+  return documents
 }

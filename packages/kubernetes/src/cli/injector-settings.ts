@@ -1,7 +1,7 @@
 import { parse } from 'yaml'
 import { assertShallow, quoted } from '#base'
-import type { InjectorSettings } from '../injector/injection.ts'
 import { parseInjectorSettings, SettingsError } from '../injector/parse-settings.ts'
+import type { InjectorSettings } from '../injector/settings-schema.ts'
 import { invalidFile, readText, readVersion } from '#cli'
 
 const MAX_SETTINGS = 2 ** 20

@@ -3,13 +3,12 @@ import { countedPods, isEnough, type Progress } from '../kube/await-rules.ts'
 import { configMapKeys, expectedDigest, lastChange, WHOLE_MOUNT } from '../kube/config-map-rules.ts'
 import { inParallel } from '../kube/in-parallel.ts'
 import { asKubeError, isKubeError, retryConflicts } from '../kube/kube-error.ts'
-import { CONFIG_MAPS, describe, metadataOf, pathOf } from '../kube/resources.ts'
-import type { ConfigMapRef } from '../kube/stop-sidecars.ts'
+import { CONFIG_MAPS, describe, metadataOf, type NamedRef, pathOf } from '../kube/resources.ts'
 import type { Rollout } from './rollout.ts'
 
 /** The state of the sidecars that read one ConfigMap, at the end of a command. */
 export interface Observation {
-  readonly ref: ConfigMapRef
+  readonly ref: NamedRef
   readonly state: 'applied' | 'stopped' | 'resumed'
   readonly progress: Progress
   /** The key that the command wrote. */
@@ -32,7 +31,7 @@ const ALL_MS = 10_000
 export async function writeObserved(
   run: Rollout,
   observations: readonly Observation[],
-): Promise<readonly ConfigMapRef[]> {
+): Promise<readonly NamedRef[]> {
   if (run.signal.aborted || run.request.dryRun) return []
   const signal = endingAfter(ALL_MS, run.signal)
   const results = await inParallel(observations, (each) =>
@@ -50,7 +49,7 @@ export async function writeObserved(
 async function annotate(
   { client, request, signal, warn }: Rollout,
   { ref, state, progress, key, lasts }: Observation,
-): Promise<ConfigMapRef | undefined> {
+): Promise<NamedRef | undefined> {
   const { prefix } = request.cluster
   const target = { kind: CONFIG_MAPS, ...ref }
   const limits = { signal, timeoutMs: TIMEOUT_MS, mayRepeat: false }

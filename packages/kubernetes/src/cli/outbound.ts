@@ -106,14 +106,13 @@ export function captureText({ network, port, to }: Capture): string {
   return `${address}:${port} to ${to}`
 }
 
-/** The address of the API server, as a pod receives it. */
-export interface ApiServer {
-  readonly host: string
-  readonly port: number
-}
+export type ApiServer = ReturnType<typeof apiServerOf>
 
-/** Reads the address of the API server; undefined outside of a pod. Throws a `UsageError`. */
-export function apiServerOf(env: Environment): ApiServer | undefined {
+/**
+ * Returns the address of the API server, as a pod receives it; undefined outside of a pod. Throws a
+ * `UsageError`.
+ */
+export function apiServerOf(env: Environment) {
   const { [HOST]: host, [PORT]: text = '443' } = env
   if (host === undefined || host === '') return undefined
   const port = parsePort(text)
@@ -127,7 +126,7 @@ export function apiServerOf(env: Environment): ApiServer | undefined {
 
 /** Returns the addresses of the API server, whose host may be a name. Throws a `UsageError`. */
 export async function apiServerAddresses(
-  server: ApiServer | undefined,
+  server: ApiServer,
   captures: readonly Capture[],
 ): Promise<readonly Excluded[]> {
   if (server === undefined || !captures.some(({ port }) => port === server.port)) return []

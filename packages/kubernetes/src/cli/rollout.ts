@@ -13,19 +13,7 @@ export interface Outputs {
 }
 
 /** A run of a command that changes what sidecars do, and waits until they follow. */
-export interface Rollout {
-  readonly client: KubeClient
-  readonly request: RolloutRequest
-  readonly output: Outputs
-  readonly signal: AbortSignal
-  /** When the command's time is over, by `performance.now()`. */
-  readonly until: number
-  /** Ends the run: Ctrl-C, or the end of its time. */
-  readonly limit: AbortSignal
-  readonly warnings: readonly string[]
-  /** Shows a warning once. */
-  readonly warn: (text: string | undefined) => undefined
-}
+export type Rollout = ReturnType<typeof startRollout<RolloutRequest>>
 
 export const FAILED = 1
 
@@ -37,12 +25,15 @@ export function startRollout<Request extends RolloutRequest>(
   signal: AbortSignal,
 ) {
   const warnings: string[] = []
+  /** Shows a warning once. */
   const warn = (text: string | undefined): undefined => {
     if (text === undefined || warnings.includes(text)) return
     warnings.push(text)
     if (!request.json) output.err.write(`warning: ${text}\n`)
   }
+  /** When the command's time is over, by `performance.now()`. */
   const until = performance.now() + request.timeoutMs
+  /** Ends the run: Ctrl-C, or the end of its time. */
   const limit = endingAt(until, signal)
   return { client, request, output, signal, until, limit, warnings, warn }
 }

@@ -3,7 +3,8 @@ import type { AwaitedPod } from '../kube/apply-rules.ts'
 import { countedPods, countOf, isEnough, type PodProgress } from '../kube/await-rules.ts'
 import type { InjectedPod } from '../kube/injected-pod.ts'
 import { KubeError } from '../kube/kube-error.ts'
-import type { StopChange, ConfigMapRef } from '../kube/stop-sidecars.ts'
+import type { NamedRef } from '../kube/resources.ts'
+import type { StopChange } from '../kube/stop-sidecars.ts'
 import { openPods, podLines } from '../kube/progress-output.ts'
 import type { StopRequest } from '../commands/stop.ts'
 import { jsonText, type Rollout } from './rollout.ts'
@@ -25,10 +26,7 @@ export interface StopRun extends Rollout {
   arePodsUnknown: boolean
   /** With `--production`, whether the pods of a namespace are stopped, by its name. */
   readonly isStopped: Map<string, boolean>
-  readonly changes: Map<
-    string,
-    { readonly ref: ConfigMapRef; readonly change: StopChange | KubeError }
-  >
+  readonly changes: Map<string, { readonly ref: NamedRef; readonly change: StopChange | KubeError }>
   readonly progress: Map<AwaitedPod, PodProgress>
   /** The pods whose kubelet was asked to read their ConfigMap. */
   readonly touched: Set<string>

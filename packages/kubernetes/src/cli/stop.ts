@@ -19,7 +19,6 @@ import {
   refKey,
   type StopChange,
   stopCheck,
-  type ConfigMapRef,
   stopConfigMaps,
   writeStop,
 } from '../kube/stop-sidecars.ts'
@@ -33,6 +32,7 @@ import {
 import { changeSidecar, INTERRUPTED, printOutcomes } from '#cli'
 import { inContexts } from './contexts.ts'
 import { confirmedBy } from './confirmed-by.ts'
+import type { NamedRef } from '../kube/resources.ts'
 import { type Observation, writeObserved } from './observed.ts'
 import { confirmPods, FAILED, type Outputs, startRollout } from './rollout.ts'
 import type { AnyStopRequest, StopRequest } from '../commands/stop.ts'
@@ -299,7 +299,7 @@ async function rejectResumes(
 }
 
 /** Changes the ConfigMaps that were not changed yet. */
-async function changeAll(run: StopRun, refs: readonly ConfigMapRef[]): Promise<void> {
+async function changeAll(run: StopRun, refs: readonly NamedRef[]): Promise<void> {
   const { client, request, limit, changes, warn, at, by } = run
   const { selector, prefix } = request.cluster
   const annotations = by === undefined ? {} : { [`${prefix}applied-by`]: by }

@@ -145,10 +145,7 @@ async function startRedirect({ plan, apiServer, dryRun, nft }: RedirectRequest):
   return 0
 }
 
-async function withApiServer(
-  plan: RedirectPlan,
-  server: ApiServer | undefined,
-): Promise<RedirectPlan> {
+async function withApiServer(plan: RedirectPlan, server: ApiServer): Promise<RedirectPlan> {
   const { outbound } = plan
   if (outbound === undefined) return plan
   return {

@@ -1,5 +1,4 @@
 import { type Fields, fieldsOf, listOf, quoted, textOf, textsOf } from '#base'
-import type { ServicePorts } from './injection.ts'
 
 /** The facts about a pod that decide whether Services lead to its sidecar. */
 interface SelectedPod {
@@ -13,12 +12,15 @@ const MAX_NAMED = 5
 /** Begins the warning of an injector that cannot read Services. */
 export const UNCHECKED_SERVICES = 'Services cannot be checked'
 
+export type ServicePorts = ReturnType<typeof servicePorts>
+
 /** Reads the parts of a Service that count. */
-export function servicePorts(service: Fields): ServicePorts {
+export function servicePorts(service: Fields) {
   const { selector, clusterIP, ports } = fieldsOf(service['spec'])
   return {
     name: textOf(fieldsOf(service['metadata'])['name']) ?? '',
     selector: textsOf(selector),
+    /** True for a Service without a cluster IP: clients connect to the pods. */
     isHeadless: clusterIP === 'None',
     ports: listOf(ports).flatMap(({ port, targetPort, protocol }) => {
       if (typeof port !== 'number') return []
@@ -57,7 +59,7 @@ function bypassing(
   return ports.flatMap(({ port, targetPort = port, protocol = 'TCP' }) => {
     const match = pod.ports.find((each) => each.number === targetPort || each.name === targetPort)
     if (match === undefined || protocol !== 'TCP') return []
-    if (isHeadless === true) {
+    if (isHeadless) {
       return [
         `the Service ${quoted(name)} is headless, so its clients connect directly to port ${match.number} of your MCP server and bypass Squall: give it a cluster IP, or set the annotation ${prefix}mode: redirect`,
       ]

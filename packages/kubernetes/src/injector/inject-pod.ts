@@ -36,7 +36,7 @@ import {
 } from './pod-types.ts'
 import { sidecarResources } from './sidecar-resources.ts'
 import { capturedPorts, takenPorts, type TakenPort } from './taken-ports.ts'
-import { type TakenBack, uninjectPod } from './uninject-pod.ts'
+import { uninjectPod } from './uninject-pod.ts'
 import { chooseTls } from './upstream-tls.ts'
 import {
   type InjectionOptions,
@@ -58,7 +58,7 @@ export function injectPod(pod: Pod, context: InjectionContext): Injection {
     if (left?.reason === 'opted_out') return { kind: 'untouched', ...left }
     rejectUnknownKeys(pod, context.settings.prefix)
     if (left !== undefined) return { kind: 'untouched', ...left }
-    return injected(uninjectPod(pod, context.settings.prefix), context)
+    return injected(pod, context)
   } catch (error) {
     if (!(error instanceof Denial) && !(error instanceof StatusError)) throw error
     const reason = error instanceof Denial ? error.reason : 'invalid_status'
@@ -66,8 +66,9 @@ export function injectPod(pod: Pod, context: InjectionContext): Injection {
   }
 }
 
-function injected({ pod, kept }: TakenBack, context: InjectionContext): Injection {
+function injected(before: Pod, context: InjectionContext): Injection {
   const { settings, services } = context
+  const { pod, kept } = uninjectPod(before, settings.prefix)
   const options = readInjectionOptions(pod, context)
   const isAllowed = options.get('allow-production') === 'true'
   denyNamespace(context, isAllowed)

@@ -1,4 +1,6 @@
+import type { ServicePorts } from './check-services.ts'
 import type { Pod } from './pod-types.ts'
+import type { InjectorSettings } from './settings-schema.ts'
 
 /** Selects how traffic gets into the sidecar. */
 export type Mode = 'redirect' | 'port' | 'bind'
@@ -28,19 +30,6 @@ export interface NamespaceFacts {
   readonly annotations: Readonly<Record<string, string>>
   /** False when the namespace could not be read. */
   readonly isKnown?: boolean | undefined
-}
-
-export interface ServicePorts {
-  readonly name: string
-  readonly selector: Readonly<Record<string, string>>
-  /** True for a Service without a cluster IP: clients connect to the pods. */
-  readonly isHeadless?: boolean | undefined
-  readonly ports: readonly {
-    readonly port: number
-    readonly targetPort?: number | string | undefined
-    /** TCP when there is none. */
-    readonly protocol?: string | undefined
-  }[]
 }
 
 /** The result for a pod. `reason` is one stable word in snake_case, for metrics. */
@@ -94,54 +83,6 @@ type DenialReason =
   | 'native_sidecar'
   | 'job'
   | 'too_large'
-
-/** The operator's settings for every pod. Made by `parseInjectorSettings`. */
-export interface InjectorSettings {
-  /** Image of the sidecar and of the init container, with its tag or digest. */
-  readonly image: string
-  readonly imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never' | undefined
-  /** Beginnings of images that the annotation `image` may name; none for any. */
-  readonly allowedImages: readonly string[]
-  /** Version of the injector, for the status. */
-  readonly version: string
-  /** The prefix of keys, with its slash: `squall.dev/`. */
-  readonly prefix: string
-  readonly adminPort: number
-  /** The first port of the sidecar for traffic; further ports follow it. */
-  readonly firstListenPort: number
-  /** The user id of the sidecar; never 0. */
-  readonly user: number
-  readonly resources: SidecarResources
-  /** ConfigMap with rules, unless an annotation names another. */
-  readonly rules: string
-  /**
-   * Secret with the token of the admin API under `token`, and that for reading under `read-token`;
-   * neither need be there.
-   */
-  readonly adminSecret: string
-  /** Label of namespaces that names their environment. */
-  readonly environmentLabel: string
-  /** Words that mean production in that label, in names of namespaces and of environments. */
-  readonly productionEnvironments: readonly string[]
-  /** Decides about pods that ask for the sidecar in a production namespace. */
-  readonly productionAction: 'refuse' | 'ignore' | 'allow'
-  /** Namespaces in which nothing is ever injected. */
-  readonly excludedNamespaces: readonly string[]
-  /** Add `prometheus.io/…` annotations to pods that have none. */
-  readonly scrapeAnnotations: boolean
-  /**
-   * Defaults for every pod, by annotation without prefix; for limits on rules such as `max-percent`,
-   * ceilings.
-   */
-  readonly defaults: Readonly<Record<string, string>>
-}
-
-export interface SidecarResources {
-  readonly cpuRequest: string
-  readonly cpuLimit: string
-  readonly memoryRequest: string
-  readonly memoryLimit: string
-}
 
 /** Reports that a pod cannot be injected; `injectPod` turns it into a result. */
 export class Denial extends Error {

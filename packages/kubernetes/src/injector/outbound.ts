@@ -7,14 +7,7 @@ import { elements } from './value-checks.ts'
 export const OUTBOUND_GROUP = 15_390
 
 /** A port of other machines whose connections the sidecar captures. */
-export interface OutboundPort {
-  /** The port of the sidecar for them. */
-  readonly listen: number
-  /** The destinations as written. */
-  readonly targets: readonly string[]
-  /** The options of `squall redirect`: one, or one for each network. */
-  readonly captures: readonly string[]
-}
+export type OutboundPort = ReturnType<typeof outboundPorts>[number]
 
 const MAX_TARGETS = 32
 const FORM = `write destinations, separated by commas, such as db:5432, api.example.com:443, 10.0.0.0/8:6379, [fd00::/8]:6379 or http://tools:8080, at most ${MAX_TARGETS}`
@@ -36,7 +29,7 @@ export function outboundProblem(value: string): string | undefined {
 }
 
 /** Returns the captured ports of a checked value; `next` returns a free port of the sidecar. */
-export function outboundPorts(value: string, next: () => number): readonly OutboundPort[] {
+export function outboundPorts(value: string, next: () => number) {
   const parsed = elements(value).flatMap((target) => {
     const found = parseWrittenDestination(target)
     return found === undefined ? [] : [{ ...found, target }]
@@ -51,8 +44,11 @@ export function outboundPorts(value: string, next: () => number): readonly Outbo
       ...networks.map(({ target }) => withoutHttp(target)),
     ]
     return {
+      /** The port of the sidecar for them. */
       listen,
+      /** The destinations as written. */
       targets: own.map(({ target }) => target),
+      /** The options of `squall redirect`: one, or one for each network. */
       captures: from.map((each) => `${each}=${listen}`),
     }
   })

@@ -1,3 +1,4 @@
+import type { Static } from 'typebox'
 import * as check from '#checks/settings'
 import { isRecord, quoted } from '#base'
 import {
@@ -7,10 +8,10 @@ import {
   productionPatternProblem,
   readValues,
   schemaFindings,
+  type SchemaNode,
   sentence,
 } from '#rules'
 import { checked } from './injection-options.ts'
-import type { InjectorSettings, SidecarResources } from './injection.ts'
 import {
   cpu,
   image,
@@ -21,7 +22,7 @@ import {
   parseQuantity,
   type ValueCheck,
 } from './value-checks.ts'
-import { SETTINGS_SCHEMA } from './settings-schema.ts'
+import { type InjectorSettings, SETTINGS_SCHEMA } from './settings-schema.ts'
 
 /** Reports invalid settings, and how to fix them. */
 export class SettingsError extends Error {
@@ -33,7 +34,7 @@ const LABEL_KEY =
   /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
 const PREFIX = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/$/
 
-const schema = fileSchema(SETTINGS_SCHEMA, check)
+const schema = fileSchema(SETTINGS_SCHEMA as SchemaNode, check)
 /** Checks that a schema cannot express, by key. */
 const CHECKS = {
   image,
@@ -52,12 +53,8 @@ export function parseInjectorSettings(value: unknown, version: string): Injector
     const text = sentence({ ...nearestKeyAlone(finding), path: pathText(finding.path) })
     throw new SettingsError(finding.path.length === 0 ? `the settings: ${text}` : text)
   }
-  const settings = {
-    image: `squall:${version}-sidecar`,
-    imagePullPolicy: undefined,
-    ...(readValues(SETTINGS_SCHEMA, given, undefined) as Partial<InjectorSettings>),
-    version,
-  } as InjectorSettings
+  const read = readValues(schema.root, given, undefined) as Static<typeof SETTINGS_SCHEMA>
+  const settings = { image: `squall:${version}-sidecar`, ...read, version }
   checkTexts(settings, CHECKS)
   checkResources(settings.resources)
   for (const each of settings.productionEnvironments) {
@@ -78,7 +75,7 @@ function written(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, each]) => [key, written(each)]))
 }
 
-function checkResources(resources: SidecarResources): void {
+function checkResources(resources: InjectorSettings['resources']): void {
   checkTexts(resources, RESOURCE_CHECKS, 'resources.')
   const { cpuRequest, cpuLimit, memoryRequest: request, memoryLimit } = resources
   const isAbove = (one: string, other: string): boolean =>

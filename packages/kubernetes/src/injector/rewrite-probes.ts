@@ -6,11 +6,7 @@ import type { TakenPort } from './taken-ports.ts'
 /** A probe of the upstream that the sidecar performs: one action, with a port number. */
 export type AppProbe = Handler & Pick<Probe, 'timeoutSeconds'>
 
-interface Aim {
-  readonly kind: (typeof PORT_ACTIONS)[number]
-  readonly action: { readonly port: number | string }
-  readonly number: number
-}
+type Aim = NonNullable<ReturnType<typeof aimOf>>
 
 /** The longest timeout of a check by the sidecar. */
 const MAX_SECONDS = 3600
@@ -138,7 +134,7 @@ function eachAim(
 }
 
 /** Returns the port of the pod that a handler uses; undefined for another host, or no port. */
-function aimOf(handler: Handler, container: Container): Aim | undefined {
+function aimOf(handler: Handler, container: Container) {
   const kind = PORT_ACTIONS.find((each) => handler[each])
   const action = kind && handler[kind]
   if (!kind || !action || ('host' in action && action.host)) return undefined

@@ -1,10 +1,7 @@
-import { PRODUCTION_NAMES, type SchemaNode } from '#rules'
+import * as Type from 'typebox'
+import { oneOf, PRODUCTION_NAMES, section } from '#rules'
 import { ANNOTATIONS } from './annotations.ts'
 import { RULES_CONFIG_MAP } from './injected-names.ts'
-
-const PORT = { type: 'integer', minimum: 1024, maximum: 65_535 } as const
-const TEXT = { type: 'string' } as const
-const TEXTS = { type: 'array', maxItems: 256, items: { type: 'string', minLength: 1 } } as const
 
 /** Annotations that may have a default for every pod. */
 const DEFAULTS = ANNOTATIONS.filter(
@@ -12,40 +9,72 @@ const DEFAULTS = ANNOTATIONS.filter(
 )
 
 /** The schema of the injector's settings file. */
-export const SETTINGS_SCHEMA: SchemaNode = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    image: TEXT,
-    imagePullPolicy: { type: 'string', enum: ['Always', 'IfNotPresent', 'Never'] },
-    allowedImages: { ...TEXTS, default: [] },
-    prefix: { ...TEXT, default: 'squall.dev/' },
-    adminPort: { ...PORT, default: 15_390 },
-    firstListenPort: { ...PORT, default: 15_300 },
-    user: { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1, default: 65_532 },
-    resources: {
-      type: 'object',
-      additionalProperties: false,
-      properties: {
-        cpuRequest: { ...TEXT, default: '10m' },
-        cpuLimit: { ...TEXT, default: '1' },
-        memoryRequest: { ...TEXT, default: '32Mi' },
-        memoryLimit: { ...TEXT, default: '256Mi' },
-      },
-      default: {},
+export const SETTINGS_SCHEMA = section({
+  /** Image of the sidecar and of the init container, with its tag or digest. */
+  image: Type.Optional(Type.String()),
+  imagePullPolicy: Type.Optional(oneOf(['Always', 'IfNotPresent', 'Never'], {})),
+  /** Beginnings of images that the annotation `image` may name; none for any. */
+  allowedImages: texts([]),
+  /** The prefix of keys, with its slash: `squall.dev/`. */
+  prefix: text('squall.dev/'),
+  adminPort: port(15_390),
+  /** The first port of the sidecar for traffic; further ports follow it. */
+  firstListenPort: port(15_300),
+  /** The user id of the sidecar; never 0. */
+  user: Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, default: 65_532 }),
+  resources: section(
+    {
+      cpuRequest: text('10m'),
+      cpuLimit: text('1'),
+      memoryRequest: text('32Mi'),
+      memoryLimit: text('256Mi'),
     },
-    rules: { ...TEXT, default: RULES_CONFIG_MAP },
-    adminSecret: { ...TEXT, default: 'squall-admin' },
-    environmentLabel: { ...TEXT, default: 'environment' },
-    productionEnvironments: { ...TEXTS, default: PRODUCTION_NAMES },
-    productionAction: { type: 'string', enum: ['refuse', 'ignore', 'allow'], default: 'refuse' },
-    excludedNamespaces: { ...TEXTS, default: ['kube-system', 'kube-node-lease', 'kube-public'] },
-    scrapeAnnotations: { type: 'boolean', default: true },
-    defaults: {
-      type: 'object',
-      additionalProperties: false,
-      properties: Object.fromEntries(DEFAULTS.map(({ key }) => [key, TEXT])),
-      default: {},
-    },
-  },
+    { default: {} },
+  ),
+  /** ConfigMap with rules, unless an annotation names another. */
+  rules: text(RULES_CONFIG_MAP),
+  /**
+   * Secret with the token of the admin API under `token`, and that for reading under `read-token`;
+   * neither need be there.
+   */
+  adminSecret: text('squall-admin'),
+  /** Label of namespaces that names their environment. */
+  environmentLabel: text('environment'),
+  /** Words that mean production in that label, in names of namespaces and of environments. */
+  productionEnvironments: texts(PRODUCTION_NAMES),
+  /** Decides about pods that ask for the sidecar in a production namespace. */
+  productionAction: oneOf(['refuse', 'ignore', 'allow'], { default: 'refuse' }),
+  /** Namespaces in which nothing is ever injected. */
+  excludedNamespaces: texts(['kube-system', 'kube-node-lease', 'kube-public']),
+  /** Add `prometheus.io/…` annotations to pods that have none. */
+  scrapeAnnotations: Type.Boolean({ default: true }),
+  /**
+   * Defaults for every pod, by annotation without prefix; for limits on rules such as `max-percent`,
+   * ceilings.
+   */
+  defaults: Type.Unsafe<Readonly<Record<string, string>>>({
+    type: 'object',
+    additionalProperties: false,
+    properties: Object.fromEntries(DEFAULTS.map(({ key }) => [key, { type: 'string' }])),
+    default: {},
+  }),
+})
+
+/** The operator's settings for every pod. Made by `parseInjectorSettings`. */
+export interface InjectorSettings extends Type.Static<typeof SETTINGS_SCHEMA> {
+  readonly image: string
+  /** Version of the injector, for the status. */
+  readonly version: string
+}
+
+function text(fallback: string) {
+  return Type.String({ default: fallback })
+}
+
+function texts(fallback: readonly string[]) {
+  return Type.Array(Type.String({ minLength: 1 }), { maxItems: 256, default: fallback })
+}
+
+function port(fallback: number) {
+  return Type.Integer({ minimum: 1024, maximum: 65_535, default: fallback })
 }

@@ -114,7 +114,7 @@ function sidecarEnv(plan: Plan): readonly EnvVar[] {
     { name: 'SQUALL_STOP_WAIT', value: `${stopWait}s` },
     fromSecret('SQUALL_ADMIN_TOKEN', 'token'),
     fromSecret('SQUALL_ADMIN_READ_TOKEN', 'read-token'),
-    { name: 'NODE_OPTIONS', value: heapOption(plan.resources) },
+    { name: 'NODE_OPTIONS', value: heapOption(plan.resources.memoryLimit) },
   ]
   const collector = options.get('otlp-endpoint')
   if (collector !== undefined) {

@@ -1,4 +1,5 @@
-import { Denial, type InjectorSettings, type SidecarResources } from './injection.ts'
+import { Denial } from './injection.ts'
+import type { InjectorSettings } from './settings-schema.ts'
 import { parseQuantity } from './value-checks.ts'
 import {
   allContainers,
@@ -8,6 +9,8 @@ import {
   runningContainers,
 } from './pod-types.ts'
 import type { InjectionOptions } from './injection-options.ts'
+
+export type SidecarResources = InjectorSettings['resources']
 
 /** The share of memory for the heap; the rest is for sockets and code. */
 const HEAP_SHARE = 0.6
@@ -74,7 +77,7 @@ export function toResources(resources: SidecarResources): Resources {
 }
 
 /** Returns the V8 options that keep the heap within the memory of the container. */
-export function heapOption({ memoryLimit }: SidecarResources): string {
+export function heapOption(memoryLimit: string): string {
   const bytes = parseQuantity(memoryLimit) ?? 0
   const heap = Math.floor((bytes * HEAP_SHARE) / 2 ** 20)
   return `--max-old-space-size=${heap} --max-semi-space-size=${YOUNG_MIB}`

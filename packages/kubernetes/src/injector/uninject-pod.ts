@@ -20,39 +20,32 @@ import { restoreProbes } from './rewrite-probes.ts'
 
 const CONTAINERS: readonly string[] = [SIDECAR, REDIRECT]
 
-/** A pod without an earlier injection. */
-export interface TakenBack {
-  readonly pod: Pod
-  /** Original probes that a service mesh requests at paths of the sidecar, by `container/probe`. */
-  readonly kept: Readonly<Record<string, Handler>>
-}
-
 /**
  * Returns the pod as it was before injection, with later changes by others; the same pod when
- * nothing was injected. Throws `StatusError` for an invalid status.
+ * nothing was injected. `kept` has original probes that a service mesh requests at paths of the
+ * sidecar, by `container/probe`. Throws `StatusError` for an invalid status.
  */
-export function uninjectPod(pod: Pod, prefix: string): TakenBack {
+export function uninjectPod(pod: Pod, prefix: string) {
   const key = `${prefix}${STATUS_KEY}`
   const text = pod.metadata?.annotations?.[key]
-  if (text === undefined) return { pod, kept: {} }
+  const kept: Record<string, Handler> = {}
+  if (text === undefined) return { pod, kept }
   const { undo } = readStatus(text, key)
-  const kept = {}
-  const back = { undo, adminPort: adminPortOf(pod), kept }
+  const adminPort = adminPortOf(pod)
+  const restore = (before: Container): Container => {
+    const named = restoreNames(before, undo.ports ?? {})
+    const restored = restoreProbes(named, undo.probes ?? {}, adminPort)
+    Object.assign(kept, restored.kept)
+    return restored.container
+  }
   return {
     pod: {
       ...pod,
       metadata: restoredMeta(pod.metadata ?? {}, undo, prefix),
-      spec: restoredSpec(pod.spec ?? {}, back),
+      spec: restoredSpec(pod.spec ?? {}, undo, restore),
     },
     kept,
   }
-}
-
-interface Back {
-  readonly undo: Undo
-  readonly adminPort: number | undefined
-  /** Filled while containers are restored. */
-  readonly kept: Record<string, Handler>
 }
 
 /** Returns the admin port of the removed sidecar, which may have had other settings. */
@@ -75,11 +68,14 @@ function restoredMeta(metadata: ObjectMeta, undo: Undo, prefix: string): ObjectM
   return withRest(result, 'labels', Object.fromEntries(labels), undo)
 }
 
-function restoredSpec(spec: PodSpec, back: Back): PodSpec {
-  const { undo } = back
-  const init = without(spec.initContainers, CONTAINERS)?.map((each) => restored(each, back))
+function restoredSpec(
+  spec: PodSpec,
+  undo: Undo,
+  restore: (before: Container) => Container,
+): PodSpec {
+  const init = without(spec.initContainers, CONTAINERS)?.map(restore)
   const volumes = without(spec.volumes, VOLUMES)
-  const containers = without(spec.containers, CONTAINERS)?.map((each) => restored(each, back))
+  const containers = without(spec.containers, CONTAINERS)?.map(restore)
   let result: PodSpec = { ...spec, ...(containers && { containers }) }
   result = withRest(result, 'initContainers', init, undo)
   return withRest(result, 'volumes', volumes, undo)
@@ -96,13 +92,6 @@ function withRest<Holder extends ObjectMeta | PodSpec>(
   if (Object.hasOwn(empty, key)) return { ...holder, [key]: empty[key] }
   const { [key]: _, ...others } = holder
   return others as unknown as Holder
-}
-
-function restored(before: Container, { undo, adminPort, kept }: Back): Container {
-  const named = restoreNames(before, undo.ports ?? {})
-  const result = restoreProbes(named, undo.probes ?? {}, adminPort)
-  Object.assign(kept, result.kept)
-  return result.container
 }
 
 function without<Item extends { readonly name: string }>(

@@ -25,7 +25,6 @@ export const ATTACHED = `${SIDECAR}-attach-`
 const DETACH = `${SIDECAR}-detach-`
 export const ATTACHED_ADMIN_PORT = 15390
 const FIRST_LISTEN_PORT = 15300
-const RESOURCES = { cpuRequest: '0', cpuLimit: '1', memoryRequest: '0', memoryLimit: '256Mi' }
 
 /** Configures the sidecar that is attached. */
 export interface Attachment {
@@ -118,7 +117,8 @@ function envOf({ rulesText, env }: Attachment, probePaths: readonly string[]): r
     ...env,
     ...(probePaths.length > 0 && { SQUALL_EXCLUDE_PATHS: probePaths.join(',') }),
     SQUALL_RULES_TEXT: rulesText,
-    NODE_OPTIONS: heapOption(RESOURCES),
+    // Ephemeral containers have no limits.
+    NODE_OPTIONS: heapOption('256Mi'),
   }
   return [
     fromPod('SQUALL_POD', 'metadata.name'),

@@ -13,13 +13,8 @@ import {
 } from './attach-container.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, KubeError, retryConflicts } from './kube-error.ts'
-import { metadataOf, pathOf, PODS } from './resources.ts'
+import { metadataOf, type NamedRef, pathOf, PODS } from './resources.ts'
 import { ASK_MS, type AskOptions, askSidecar } from './sidecar-api.ts'
-
-export interface PodRef {
-  readonly namespace: string
-  readonly name: string
-}
 
 interface WaitOptions extends Pick<AskOptions, 'readToken'> {
   readonly timeoutMs: number
@@ -37,7 +32,7 @@ const TROUBLES =
  */
 export async function attachToPod(
   client: KubeClient,
-  ref: PodRef,
+  ref: NamedRef,
   { prefix, ...attachment }: Attachment & { readonly prefix: string },
   { signal }: WaitOptions,
 ) {
@@ -58,7 +53,7 @@ export async function attachToPod(
 }
 
 /** Removes the label where nothing is attached, also not by somebody else; ignores errors. */
-async function unlabelRejected(client: KubeClient, ref: PodRef, prefix: string): Promise<void> {
+async function unlabelRejected(client: KubeClient, ref: NamedRef, prefix: string): Promise<void> {
   await retryConflicts(async () => {
     const pod = await client.get({ kind: PODS, ...ref })
     if (attachedContainers(pod).length > 0) return
@@ -75,7 +70,7 @@ async function unlabelRejected(client: KubeClient, ref: PodRef, prefix: string):
  */
 export async function labelAttached(
   client: KubeClient,
-  ref: PodRef,
+  ref: NamedRef,
   prefix: string,
   value: 'attached' | null,
   signal: AbortSignal,
@@ -90,7 +85,7 @@ export async function labelAttached(
 /** Waits until an attached sidecar has its rules, which it reads once traffic reaches it. */
 export async function awaitAttached(
   client: KubeClient,
-  ref: PodRef,
+  ref: NamedRef,
   name: string,
   rulesText: string,
   options: WaitOptions,
@@ -128,7 +123,7 @@ export async function awaitAttached(
  */
 export async function detachFromPod(
   client: KubeClient,
-  ref: PodRef,
+  ref: NamedRef,
   options: WaitOptions,
 ): Promise<string | undefined> {
   const { timeoutMs, signal } = options
@@ -157,7 +152,11 @@ export async function detachFromPod(
 }
 
 /** Returns false also where the sidecar cannot be asked. */
-async function isDisarmed(client: KubeClient, ref: PodRef, options: WaitOptions): Promise<boolean> {
+async function isDisarmed(
+  client: KubeClient,
+  ref: NamedRef,
+  options: WaitOptions,
+): Promise<boolean> {
   const pod = { ...ref, adminPort: ATTACHED_ADMIN_PORT }
   try {
     return !(await askSidecar(client, pod, API.state, { ...options, timeoutMs: ASK_MS })).armed
@@ -169,7 +168,7 @@ async function isDisarmed(client: KubeClient, ref: PodRef, options: WaitOptions)
 
 async function addContainer(
   client: KubeClient,
-  ref: PodRef,
+  ref: NamedRef,
   container: Fields,
   signal: AbortSignal,
 ): Promise<void> {
@@ -199,7 +198,12 @@ export function podSecurityError(level: string, status?: number): KubeError {
   )
 }
 
-async function containerState(client: KubeClient, ref: PodRef, name: string, signal: AbortSignal) {
+async function containerState(
+  client: KubeClient,
+  ref: NamedRef,
+  name: string,
+  signal: AbortSignal,
+) {
   const pod = await client.get({ kind: PODS, ...ref }, { signal })
   const state = ephemeralState(pod, name)
   if ('terminated' in state) {

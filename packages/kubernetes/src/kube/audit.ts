@@ -6,7 +6,7 @@ import { inParallel } from './in-parallel.ts'
 import type { InjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, isKubeError, type KubeError } from './kube-error.ts'
-import { EVENTS, type Limits } from './resources.ts'
+import { EVENTS, type Limits, type NamedRef } from './resources.ts'
 import { rulesOf } from './targets.ts'
 
 const ASK_MS = 3_000
@@ -35,10 +35,8 @@ export async function userName(client: KubeClient, limits: Limits): Promise<stri
   }
 }
 
-interface EventSubject {
+interface EventSubject extends NamedRef {
   readonly kind: 'ConfigMap' | 'Pod'
-  readonly namespace: string
-  readonly name: string
   /** With it `kubectl describe` shows the event. */
   readonly uid?: string | undefined
 }

@@ -1,5 +1,9 @@
-import { checkServices, servicePorts, UNCHECKED_SERVICES } from '../injector/check-services.ts'
-import type { ServicePorts } from '../injector/injection.ts'
+import {
+  checkServices,
+  type ServicePorts,
+  servicePorts,
+  UNCHECKED_SERVICES,
+} from '../injector/check-services.ts'
 import type { InjectedPod } from './injected-pod.ts'
 import { inParallel } from './in-parallel.ts'
 import type { KubeClient } from './kube-client.ts'
@@ -46,11 +50,7 @@ export async function findBypasses(
 }
 
 /** Lists where the Services of a namespace lead. */
-export async function listServices(
-  client: KubeClient,
-  namespace: string,
-  limits: Limits,
-): Promise<readonly ServicePorts[]> {
+export async function listServices(client: KubeClient, namespace: string, limits: Limits) {
   const found = await client.list({ kind: SERVICES, namespace }, undefined, limits)
   return found.map(servicePorts)
 }

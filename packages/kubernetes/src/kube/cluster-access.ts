@@ -10,11 +10,11 @@ export interface Credentials {
   readonly key?: string | undefined
 }
 
-/** Returns the credentials for each request: some of them expire. */
-export interface CredentialSource {
-  /** `rejected` is true when the API server did not accept the previous ones. */
-  get(rejected: boolean): Promise<Credentials>
-}
+/**
+ * Returns the credentials for a request: some of them expire. `rejected` is true when the API server
+ * did not accept the previous ones.
+ */
+export type CredentialSource = (rejected: boolean) => Promise<Credentials>
 
 export interface ClusterAccess {
   readonly server: URL
@@ -55,29 +55,21 @@ export function checkedToken(text: string, from: string): string {
 }
 
 /** Reads a token from a file, which is renewed there. */
-export class TokenFile implements CredentialSource {
-  readonly #path: string
-  readonly #more: Credentials
-  #token: string | undefined
-  #readAt = -Infinity
-
-  constructor(path: string, more: Credentials) {
-    this.#path = path
-    this.#more = more
-  }
-
+export function tokenFile(path: string, more: Credentials): CredentialSource {
+  let token: string | undefined
+  let readAt = -Infinity
   // Async, so that every error rejects.
-  async get(rejected: boolean): Promise<Credentials> {
+  return async (rejected) => {
     const now = performance.now()
-    if (rejected || now - this.#readAt >= READ_AGAIN_MS) {
+    if (rejected || now - readAt >= READ_AGAIN_MS) {
       try {
-        this.#token = checkedToken(readKubeFile(this.#path, 'token file'), this.#path)
-        this.#readAt = now
+        token = checkedToken(readKubeFile(path, 'token file'), path)
+        readAt = now
       } catch (error) {
         // The file may be absent while it is replaced; the last token is still valid.
-        if (this.#token === undefined || rejected) throw error
+        if (token === undefined || rejected) throw error
       }
     }
-    return { ...this.#more, token: this.#token }
+    return { ...more, token }
   }
 }

@@ -3,7 +3,7 @@ import { type Fields, fieldsOf, foreign, instantText, listOf, textOf, textsOf } 
 import { digestOf, isRulesFileName, type RulesText, STOP_KEY } from '#rules'
 import type { KubeClient } from './kube-client.ts'
 import { CREATE_ANEW } from './kube-error.ts'
-import { CONFIG_MAPS, metadataOf, type WriteLimits } from './resources.ts'
+import { CONFIG_MAPS, metadataOf, type NamedRef, type WriteLimits } from './resources.ts'
 import type { RulesConfigMap } from './injected-pod.ts'
 
 /** The keys of a ConfigMap with their contents. */
@@ -22,7 +22,7 @@ export const WHOLE_MOUNT: RulesConfigMap = { configMap: '', key: undefined, path
 /** Changes a ConfigMap unless another client has changed it meanwhile, or creates it. */
 export function changeConfigMap(
   client: KubeClient,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
+  { namespace, name }: NamedRef,
   before: Fields | undefined,
   change: ConfigMapChange,
   limits: WriteLimits,

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
-import { type ClusterAccess, type Environment, readKubeFile, TokenFile } from './cluster-access.ts'
+import { type ClusterAccess, type Environment, readKubeFile, tokenFile } from './cluster-access.ts'
 import { impersonationOf } from './impersonation.ts'
 import { KubeClient } from './kube-client.ts'
 import { configError } from './kube-error.ts'
@@ -53,7 +53,7 @@ export function anonymousClient(
   const access = {
     server,
     tls: { ca: readKubeFile(caFile, 'CA of the cluster'), insecure: false },
-    credentials: { get: () => Promise.resolve({}) },
+    credentials: () => Promise.resolve({}),
     namespace: '',
     name: 'the API server',
   }
@@ -70,7 +70,7 @@ export function inClusterAccess(
   return {
     server,
     tls: { ca: readKubeFile(`${directory}/ca.crt`, 'service account'), insecure: false },
-    credentials: new TokenFile(`${directory}/token`, {}),
+    credentials: tokenFile(`${directory}/token`, {}),
     namespace: readKubeFile(`${directory}/namespace`, 'service account').trim(),
     name: 'the service account of this pod',
   }

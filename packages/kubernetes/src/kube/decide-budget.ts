@@ -29,28 +29,17 @@ export interface NewChaos {
   readonly prefix: string
 }
 
-/** A time of the week, in UTC: days from Sunday, minutes of the day. */
-interface Window {
-  readonly days: readonly number[]
-  readonly from: number
-  readonly to: number
-}
-
+type Window = NonNullable<ReturnType<typeof parseWindow>>
 /** The keys of a budget with one suffix, as new chaos meets them. */
-export interface BudgetScope {
-  readonly chaos: NewChaos
-  readonly suffix: string
-  /** Returns the value of a key; empty values count as none. */
-  readonly get: (name: string) => string | undefined
-  /** Returns the reason, and who set a key, as the end of a message. */
-  readonly author: (name: string) => string
-}
+export type BudgetScope = ReturnType<typeof scopesOf>[number]
 
 /** Returns the keys for the namespace alone, and those for the cluster. */
-export function scopesOf(budget: Fields, chaos: NewChaos): readonly [BudgetScope, BudgetScope] {
+export function scopesOf(budget: Fields, chaos: NewChaos) {
   const data = textsOf(budget['data'])
-  const scope = (suffix: string): BudgetScope => {
+  const scope = (suffix: string) => {
+    /** Returns the value of a key; empty values count as none. */
     const get = (name: string): string | undefined => data[`${name}${suffix}`]?.trim()
+    /** Returns the reason, and who set a key, as the end of a message. */
     const author = (name: string): string => {
       const [reason, by] = [get('reason'), get('by')]
       const set = by ? `by ${foreign(by)}` : lastChange(budget, `${name}${suffix}`, chaos.prefix)
@@ -58,7 +47,7 @@ export function scopesOf(budget: Fields, chaos: NewChaos): readonly [BudgetScope
     }
     return { chaos, suffix, get, author }
   }
-  return [scope(`.${chaos.namespace}`), scope('')]
+  return [scope(`.${chaos.namespace}`), scope('')] as const
 }
 
 /**
@@ -127,7 +116,8 @@ function decideWindows({ chaos: { now }, suffix, get, author }: BudgetScope): st
   return `closed ${end}, outside the windows ${foreign(text)} UTC${author('windows')}`
 }
 
-function parseWindow(text: string): Window | undefined {
+/** Returns a time of the week, in UTC: days from Sunday, minutes of the day. */
+function parseWindow(text: string) {
   const match = WINDOW.exec(text)
   if (match === null) return undefined
   const [, first = '', last = first, hour, minute, endHour, endMinute] = match

@@ -20,14 +20,7 @@ export interface CountedExperiment {
   readonly isRunning: boolean
 }
 
-/** An experiment as the ConfigMap has it, with the time of its first write. */
-interface Entry {
-  readonly id: string
-  readonly namespace: string
-  readonly by: string
-  readonly at: number
-  readonly until: number
-}
+type Entry = ReturnType<typeof entryOf>[number]
 
 /**
  * Enters an experiment into the ConfigMap that counts them, where the budget limits their number;
@@ -64,7 +57,8 @@ export async function enterExperiment(
   })
 }
 
-function entryOf(id: string, text: string): readonly Entry[] {
+/** Returns an experiment as the ConfigMap has it, with the time of its first write. */
+function entryOf(id: string, text: string) {
   const { namespace, by, at, until } = textsOf(parsedJson(text))
   const [begin, end] = [Date.parse(at ?? ''), Date.parse(until ?? '')]
   if (!namespace || !by || Number.isNaN(begin + end)) return []

@@ -80,7 +80,7 @@ export class KubeConnection {
     protocol: string,
     signal: AbortSignal,
   ): Promise<WebSocket | undefined> {
-    const credentials = await this.#access.credentials.get(false)
+    const credentials = await this.#access.credentials(false)
     signal.throwIfAborted()
     const url = new URL(this.#pathOf(request), this.#access.server)
     url.protocol = url.protocol.replace('http', 'ws')
@@ -133,11 +133,11 @@ export class KubeConnection {
   async #authorized(request: KubeRequest, accept: string): Promise<Buffer> {
     const { credentials } = this.#access
     try {
-      return await this.#send(request, accept, await credentials.get(false))
+      return await this.#send(request, accept, await credentials(false))
     } catch (error) {
       if (!(error instanceof KubeError) || error.status !== 401) throw error
       // Some credentials expire without saying when.
-      return this.#send(request, accept, await credentials.get(true))
+      return this.#send(request, accept, await credentials(true))
     }
   }
 
@@ -174,7 +174,7 @@ export class KubeConnection {
         this.#aheadMs = clockAhead(theirs, { sentAt, receivedAt: Date.now() }, this.#aheadMs)
       }
       if (statusCode < 200 || statusCode > 299) {
-        const failed = responseError(what, statusCode, jsonOf(bytes), bytes, name)
+        const failed = responseError(what, statusCode, bytes, name)
         const wait = headers['retry-after']
         failed.retryAfterMs =
           wait === undefined ? undefined : retryAfterOf(String(wait), Date.now())

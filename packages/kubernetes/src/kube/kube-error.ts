@@ -88,11 +88,10 @@ const READ_TOKEN = 'use --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN'
 export function responseError(
   what: string,
   status: number,
-  json: unknown,
   bytes: Buffer,
   cluster: string,
 ): KubeError {
-  const fields = fieldsOf(json)
+  const fields = fieldsOf(jsonOf(bytes))
   const message = textOf(fields['message'])
   const detail = oneLine(
     message ?? textOf(fields['error']) ?? bytes.subarray(0, 300).toString('utf8'),

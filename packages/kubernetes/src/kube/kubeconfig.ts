@@ -18,7 +18,7 @@ import {
   type CredentialSource,
   type Environment,
   readKubeFile,
-  TokenFile,
+  tokenFile,
   type Credentials,
 } from './cluster-access.ts'
 import { impersonationOf } from './impersonation.ts'
@@ -32,8 +32,6 @@ interface KubeconfigPart {
   readonly directory: string
   readonly file: string
 }
-
-type KubeconfigParts = ReadonlyMap<string, KubeconfigPart>
 
 /** Returns the given file, else the files of KUBECONFIG, else the file in the home directory. */
 export function kubeconfigPaths(given: string | undefined, env: Environment): readonly string[] {
@@ -127,7 +125,7 @@ export function kubeconfigAccess(
     proxy: cluster.proxy ?? proxyOf(cluster.server, env),
     credentials:
       user === undefined || userPart === undefined
-        ? { get: () => Promise.resolve({}) }
+        ? () => Promise.resolve({})
         : credentialsOf(userPart, user, cluster),
     impersonation: userPart && impersonationOf(userPart.fields),
     namespace: textOf(fields['namespace']) ?? 'default',
@@ -182,13 +180,13 @@ function credentialsOf(part: KubeconfigPart, user: string, cluster: ExecCluster)
   if (isRecord(fields['exec'])) {
     const spec = readExecSpec(fields['exec'], directory, where)
     const isProvided = fields['exec']['provideClusterInfo'] === true
-    return new ExecCredentials(spec, { cert, key }, isProvided ? cluster : undefined)
+    return execCredentials(spec, { cert, key }, isProvided ? cluster : undefined)
   }
-  const tokenFile = textOf(fields['tokenFile'])
-  if (tokenFile !== undefined) return new TokenFile(resolve(directory, tokenFile), { cert, key })
+  const path = textOf(fields['tokenFile'])
+  if (path !== undefined) return tokenFile(resolve(directory, path), { cert, key })
   const given = textOf(fields['token'])
   const token = given === undefined ? undefined : checkedToken(given, `${where}: token`)
-  return { get: () => Promise.resolve({ token, cert, key }) }
+  return () => Promise.resolve({ token, cert, key })
 }
 
 /** Returns PEM from a file, or from the base64 beside it, which takes precedence. */
@@ -204,7 +202,7 @@ function fileOrData({ fields, directory, file }: KubeconfigPart, name: string): 
   throw configError(`kubeconfig: ${file}: ${name} must be PEM-encoded`)
 }
 
-function nameList(parts: KubeconfigParts): string {
+function nameList(parts: ReadonlyMap<string, KubeconfigPart>): string {
   const names = [...parts.keys()].slice(0, 20).map((name) => oneLine(name))
   return names.length === 0 ? 'none' : names.join(', ')
 }
@@ -247,34 +245,26 @@ function readExecSpec(fields: Fields, directory: string, where: string) {
 }
 
 /** Keeps the credentials of a program until they expire or are rejected. */
-class ExecCredentials implements CredentialSource {
-  readonly #spec: ExecSpec
-  readonly #more: Credentials
-  readonly #cluster: ExecCluster | undefined
-  #known: { readonly credentials: Credentials; readonly until: number } | undefined
-  #asking: Promise<Credentials> | undefined
-
-  constructor(spec: ExecSpec, more: Credentials, cluster: ExecCluster | undefined) {
-    this.#spec = spec
-    this.#more = more
-    this.#cluster = cluster
+function execCredentials(
+  spec: ExecSpec,
+  more: Credentials,
+  cluster: ExecCluster | undefined,
+): CredentialSource {
+  let known: ReturnType<typeof readResponse> | undefined
+  let asking: Promise<Credentials> | undefined
+  const ask = async (): Promise<Credentials> => {
+    const { credentials, until } = readResponse(await run(spec, cluster), spec)
+    known = { credentials: { ...more, ...credentials }, until }
+    return known.credentials
   }
-
-  get(rejected: boolean): Promise<Credentials> {
-    const known = this.#known
+  return async (rejected) => {
     if (!rejected && known !== undefined && known.until - MARGIN_MS > Date.now()) {
-      return Promise.resolve(known.credentials)
+      return known.credentials
     }
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined
+    asking ??= ask().finally(() => {
+      asking = undefined
     })
-    return this.#asking
-  }
-
-  async #ask(): Promise<Credentials> {
-    const { credentials, until } = readResponse(await run(this.#spec, this.#cluster), this.#spec)
-    this.#known = { credentials: { ...this.#more, ...credentials }, until }
-    return this.#known.credentials
+    return asking
   }
 }
 

@@ -12,13 +12,7 @@ export interface NamespaceCheck {
 }
 
 /** A namespace of production in which sidecars are armed. */
-export interface ArmedProduction {
-  readonly namespace: string
-  readonly armed: number
-  readonly why: string
-  /** True when the namespace's owner allows it by an annotation. */
-  readonly isAllowed: boolean
-}
+export type ArmedProduction = Awaited<ReturnType<typeof findArmedProduction>>['found'][number]
 
 const ASK_MS = 3_000
 
@@ -28,7 +22,7 @@ export async function findArmedProduction(
   armed: ReadonlyMap<string, number>,
   check: NamespaceCheck & { readonly prefix: string },
   { signal }: Limits,
-): Promise<{ readonly found: readonly ArmedProduction[]; readonly trouble: string | undefined }> {
+) {
   let trouble: string | undefined
   const all = await inParallel([...armed], async ([namespace, count]) => {
     const ref = { kind: NAMESPACES, name: namespace }
@@ -44,6 +38,7 @@ export async function findArmedProduction(
     const names = [{ where: 'the namespace', name: namespace }, label]
     const production = findProduction(names, check.patterns)
     if (production === undefined) return []
+    // The namespace's owner allows it.
     const isAllowed = annotations[`${check.prefix}allow-production`] === 'true'
     return [{ namespace, armed: count, why: productionText(production), isAllowed }]
   })

@@ -22,6 +22,12 @@ export interface ObjectRef {
   readonly name?: string | undefined
 }
 
+/** Names one object of a namespace. */
+export interface NamedRef {
+  readonly namespace: string
+  readonly name: string
+}
+
 export interface Limits {
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number

@@ -118,7 +118,7 @@ async function askForwarded(
     const { status, bytes } = await exchange(stream, options)
     const json = jsonOf(bytes)
     if (status === 200 && json !== undefined) return json
-    throw responseError(what, status, json, bytes, client.name)
+    throw responseError(what, status, bytes, client.name)
   } catch (error) {
     if (error instanceof KubeError) throw error
     ended?.throwIfAborted()

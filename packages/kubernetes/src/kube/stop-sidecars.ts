@@ -6,13 +6,8 @@ import type { InjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { isKubeError, KubeError, retryConflicts } from './kube-error.ts'
 import { askSidecar } from './sidecar-api.ts'
-import { CONFIG_MAPS, type WriteLimits } from './resources.ts'
+import { CONFIG_MAPS, type NamedRef, type WriteLimits } from './resources.ts'
 import { changeConfigMap } from './config-map-rules.ts'
-
-export interface ConfigMapRef {
-  readonly namespace: string
-  readonly name: string
-}
 
 /**
  * The change of the stop key; `others` when it still stops some pods, `left` when it was not tried,
@@ -48,7 +43,7 @@ export function stopConfigMaps(
   pods: readonly InjectedPod[],
   namespace: string | undefined,
   configMap: string,
-): readonly ConfigMapRef[] {
+): readonly NamedRef[] {
   const namespaces = namespace === undefined ? pods.map((pod) => pod.namespace) : [namespace]
   const all = [
     ...namespaces.map((each) => ({ namespace: each, name: configMap })),
@@ -59,7 +54,7 @@ export function stopConfigMaps(
   return [...new Map(all.map((ref) => [refKey(ref), ref])).values()]
 }
 
-export function refKey({ namespace, name }: ConfigMapRef): string {
+export function refKey({ namespace, name }: NamedRef): string {
   return `${namespace}/${name}`
 }
 
@@ -74,7 +69,7 @@ function seesStopKey({ rules }: InjectedPod): boolean {
  */
 export function writeStop(
   client: KubeClient,
-  ref: ConfigMapRef,
+  ref: NamedRef,
   stop: Stop,
   annotations: Readonly<Record<string, string>>,
   {
@@ -116,7 +111,7 @@ export function writeStop(
  */
 export function liftStop(
   client: KubeClient,
-  ref: ConfigMapRef,
+  ref: NamedRef,
   selector: string | undefined,
   annotations: Readonly<Record<string, string>>,
   { check, ...limits }: WriteLimits & { readonly check: (found: Fields) => KubeError | undefined },

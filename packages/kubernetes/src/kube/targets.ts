@@ -1,19 +1,9 @@
 import { notForPod, parseRules, type RulesFile } from '#rules'
 import type { InjectedPod } from './injected-pod.ts'
 
-/** The effect of rules on a pod that reads their ConfigMap. */
-export interface PodTarget {
-  readonly pod: InjectedPod
-  /** True when any of the rules is for the pod. */
-  readonly isTarget: boolean
-  /** True when the pod must load the rules: it is a target now, or was before. */
-  readonly isReached: boolean
-  /** The reason why no rule is for the pod. */
-  readonly why: string | undefined
-}
-
 /** The effect of a change of rules on the pods that read them. */
 export type Targets = ReturnType<typeof targetsOf>
+export type PodTarget = Targets['pods'][number]
 
 const PART =
   /^\s*([A-Za-z0-9](?:[-A-Za-z0-9_./]{0,314}[A-Za-z0-9])?)\s*==?\s*((?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?)\s*$/
@@ -36,10 +26,12 @@ export function targetsOf(pods: readonly InjectedPod[], text: string, before: st
   const old = before === undefined ? [] : rulesOf(before)
   const names = new Set(rules.map(({ name }) => name))
   return {
-    pods: pods.map((pod): PodTarget => {
+    pods: pods.map((pod) => {
+      /** The reason why no rule is for the pod. */
       const why = whyNot(pod, rules)
       const isTarget = why === undefined
       const wasTarget = old.length > 0 && whyNot(pod, old) === undefined
+      // Pods that were targets must load the rules, too.
       return { pod, why, isTarget, isReached: isTarget || wasTarget }
     }),
     replaced: old.map(({ name }) => name).filter((name) => !names.has(name)),

@@ -1,64 +1,49 @@
 import { stringify, type Document, isMap, isSeq, type Node, visit } from 'yaml'
 import { isRecord, parsePointer, pointerTo, sameJson } from '#base'
 import { jsonPatch, type PatchOperation } from '../injector/json-patch.ts'
-import { type ManifestDocument, readManifest, editable } from './manifest.ts'
-import { type KubeObject, objectsOf, podOf, type PodTemplate } from './pod-templates.ts'
+import { type ManifestDocument, editable } from './manifest.ts'
+import { type KubeObject, podOf, type PodTemplate } from './pod-templates.ts'
 import { commonPairs } from '../injector/common-pairs.ts'
 
 /** The output format; undefined for the format of the input. */
 export type ManifestFormat = 'yaml' | 'json' | undefined
-
-/** The documents of a file, each with the objects in it. */
-export interface ManifestFile {
-  readonly documents: readonly (ManifestDocument & { readonly objects: readonly KubeObject[] })[]
-}
-
-/** Reads the documents of a file. Throws `ManifestError`. */
-export function readFile(file: string, text: string): ManifestFile {
-  const documents = readManifest(text, file)
-  return { documents: documents.map((each) => ({ ...each, objects: objectsOf(each.value) })) }
-}
 
 /**
  * The text of manifests after a change to the pods in them. `change` returns the changed pod, or the
  * same value. `onRewritten` is called with each object whose document loses its comments.
  */
 export function changeManifests(
-  files: readonly ManifestFile[],
+  documents: readonly ManifestDocument[],
   change: (template: PodTemplate) => unknown,
   format: ManifestFormat,
   onRewritten: (object: KubeObject) => void,
 ): string {
-  const changed = files.map(({ documents }) =>
-    documents.map((document) => {
-      let value = document.value
-      const touched: KubeObject[] = []
-      const patch: PatchOperation[] = []
-      for (const object of document.objects) {
-        const template = podOf(object)
-        if (template === undefined) continue
-        const fresh = change(template)
-        if (fresh !== template.value) touched.push(object)
-        // By itself: elements of a List, which have no names, would be replaced as a whole.
-        patch.push(...jsonPatch(template.value, fresh, pointerTo(template.path)))
-        value = withValue(value, template.path, fresh)
-      }
-      return { document, value, touched, patch }
-    }),
-  )
-  if (format === 'json') return asJson(changed.flat().map(({ value }) => value))
-  let text = ''
-  for (const documents of changed) {
-    for (const { document, value, touched, patch } of documents) {
-      const rewritten = () => touched.forEach(onRewritten)
-      const isAnew = format === 'yaml' && document.isJson
-      const changedText = isAnew
-        ? document.marker + stringify(value, { version: '1.1', lineWidth: 0 })
-        : patch.length === 0
-          ? document.text
-          : editDocument(document, patch, value, rewritten)
-      text = appended(text, changedText)
+  const changed = documents.map((document) => {
+    let value = document.value
+    const touched: KubeObject[] = []
+    const patch: PatchOperation[] = []
+    for (const object of document.objects) {
+      const template = podOf(object)
+      if (template === undefined) continue
+      const fresh = change(template)
+      if (fresh !== template.value) touched.push(object)
+      // By itself: elements of a List, which have no names, would be replaced as a whole.
+      patch.push(...jsonPatch(template.value, fresh, pointerTo(template.path)))
+      value = withValue(value, template.path, fresh)
     }
+    return { document, value, touched, patch }
+  })
+  if (format === 'json') return asJson(changed.map(({ value }) => value))
+  let text = ''
+  for (const { document, value, touched, patch } of changed) {
+    const rewritten = () => touched.forEach(onRewritten)
+    const isAnew = format === 'yaml' && document.isJson
+    const changedText = isAnew
+      ? document.marker + stringify(value, { version: '1.1', lineWidth: 0 })
+      : patch.length === 0
+        ? document.marker + document.body
+        : editDocument(document, patch, value, rewritten)
+    text = appended(text, changedText)
   }
   return text
 }

@@ -1,6 +1,6 @@
 import { fieldsOf, textsOf } from '#base'
-import { selects, servicePorts } from '../injector/check-services.ts'
-import type { NamespaceFacts, ServicePorts } from '../injector/injection.ts'
+import { selects, type ServicePorts, servicePorts } from '../injector/check-services.ts'
+import type { NamespaceFacts } from '../injector/injection.ts'
 import { type KubeObject } from './pod-templates.ts'
 
 interface SelectablePod {

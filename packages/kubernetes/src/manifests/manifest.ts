@@ -1,16 +1,9 @@
 import { assertShallow, DeepYamlError, MAX_YAML_DEPTH, oneLine } from '#base'
 import { type Document, parseDocument } from 'yaml'
+import { objectsOf } from './pod-templates.ts'
 
-export interface ManifestDocument {
-  /** Exactly as it was read, with the line that begins it. */
-  readonly text: string
-  /** The line that begins it; empty where there is none. */
-  readonly marker: string
-  readonly body: string
-  readonly isJson: boolean
-  /** The value of the document; undefined for an empty one. */
-  readonly value: unknown
-}
+/** A document: the line that begins it, if any, and its body, exactly as they were read. */
+export type ManifestDocument = ReturnType<typeof readDocument>
 
 /** A manifest cannot be read: what is wrong, and where. */
 export class ManifestError extends Error {
@@ -70,7 +63,7 @@ function splitDocuments(text: string): readonly string[] {
   return current === '' ? texts : [...texts, current]
 }
 
-function readDocument(text: string, file: string, line: number): ManifestDocument {
+function readDocument(text: string, file: string, line: number) {
   // Text behind the dashes belongs to the document, unless it is a comment.
   const marker = /^---[ \t]*(?:#[^\n]*)?\r?(?:\n|$)/.exec(text)?.[0] ?? ''
   const body = text.slice(marker.length)
@@ -83,7 +76,9 @@ function readDocument(text: string, file: string, line: number): ManifestDocumen
       const at = line + text.slice(0, marker.length + error.pos[0]).split('\n').length - 1
       throw new ManifestError(`${file}:${at}: ${oneLine(error.message)}`)
     }
-    return { text, marker, body, isJson, value: document.toJS() ?? undefined }
+    // An empty document has no value.
+    const value: unknown = document.toJS() ?? undefined
+    return { marker, body, isJson, value, objects: objectsOf(value) }
   } catch (error) {
     if (error instanceof ManifestError) throw error
     if (error instanceof DeepYamlError) {

@@ -26,74 +26,64 @@ export interface CertificateParts {
 
 const REQUEST_MS = 5_000
 
-/** Keeps a CA in the webhook configurations until closed. */
-export abstract class CaPublisher<Options extends PublishOptions> {
-  protected readonly options: Options
-  protected readonly parts: CertificateParts
-  readonly #closing = new AbortController()
-  #running: Promise<void> | undefined
+/** A check of a certificate and its CA. */
+interface Checks {
+  /** Does what is due. Returns true once its result can be used. */
+  readonly check: (signal: AbortSignal) => Promise<boolean>
+  readonly failed: (message: string) => void
+  /** Returns the pause after a number of failures in a row. */
+  readonly pauseMs: (failures: number) => number
+}
 
-  constructor(options: Options, parts: CertificateParts) {
-    this.options = options
-    this.parts = parts
-  }
-
-  /** Checks until closed. Resolves when a check has passed for the first time. */
-  async start(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#running = this.#run(resolve).finally(resolve)
-    })
-  }
-
-  async close(): Promise<void> {
-    this.#closing.abort()
-    await this.#running
-  }
-
-  async #run(done: () => void): Promise<void> {
-    const { signal } = this.#closing
+/** Repeats a check until closed. `start` resolves when it has passed for the first time. */
+export function repeatedly({ check, failed, pauseMs }: Checks) {
+  const closing = new AbortController()
+  const { signal } = closing
+  let running: Promise<void> | undefined
+  const run = async (done: () => void): Promise<void> => {
     for (let failures = 0; !signal.aborted;) {
       try {
-        if (await this.check()) done()
+        if (await check(signal)) done()
         failures = 0
       } catch (error) {
         if (signal.aborted) return
         failures++
-        this.failed((error as Error).message)
+        failed((error as Error).message)
       }
-      const pause = this.pauseMs(failures)
+      const pause = pauseMs(failures)
       await sleep(pause, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
-
-  /** Does what is due. Returns true when the certificate can be used. */
-  protected abstract check(): Promise<boolean>
-
-  protected abstract failed(message: string): void
-
-  /** Returns the pause after a number of failures in a row. */
-  protected abstract pauseMs(failures: number): number
-
-  /** Publishes CAs; returns true when a configuration had to be changed. */
-  protected publish(bundle: readonly string[], keepOthers: boolean): Promise<boolean> {
-    const { client, now } = this.parts
-    const { configuration, validating } = this.options
-    return this.retried((limits) => {
-      const wanted = { configuration, validating, bundle, keepOthers, now: now() }
-      return ensureBundle(client, wanted, limits)
-    })
+  return {
+    start: () =>
+      new Promise<void>((resolve) => {
+        running = run(resolve).finally(resolve)
+      }),
+    close: async (): Promise<void> => {
+      closing.abort()
+      await running
+    },
   }
+}
 
-  /** Waits until API servers had time to trust a new CA. */
-  protected settle(): Promise<void> {
-    return sleep(this.options.settleMs, undefined, { signal: this.#closing.signal })
-  }
+/** Publishes CAs; returns true when a configuration had to be changed. */
+export function publish(
+  { configuration, validating }: PublishOptions,
+  { client, now }: CertificateParts,
+  bundle: readonly string[],
+  keepOthers: boolean,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return retried(signal, (limits) => {
+    const wanted = { configuration, validating, bundle, keepOthers, now: now() }
+    return ensureBundle(client, wanted, limits)
+  })
+}
 
-  /** Retries after conflicts with other replicas. */
-  protected retried<Result>(
-    action: (limits: { signal: AbortSignal; timeoutMs: number }) => Promise<Result>,
-  ): Promise<Result> {
-    const { signal } = this.#closing
-    return retryConflicts(() => action({ signal, timeoutMs: REQUEST_MS }))
-  }
+/** Retries after conflicts with other replicas. */
+export function retried<Result>(
+  signal: AbortSignal,
+  action: (limits: { signal: AbortSignal; timeoutMs: number }) => Promise<Result>,
+): Promise<Result> {
+  return retryConflicts(() => action({ signal, timeoutMs: REQUEST_MS }))
 }

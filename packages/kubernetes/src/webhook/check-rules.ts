@@ -16,34 +16,6 @@ export interface CheckedKeys {
 }
 
 const NOTHING: CheckedKeys = { lines: [], canAct: false, acting: [], appliedAt: -Infinity }
-const MOST_WAITING = 32
-
-/** Checks the rules of ConfigMaps one after another: a large one needs a thread and its memory. */
-export class RulesChecker {
-  readonly #timeoutMs: number
-  #last: Promise<unknown> = Promise.resolve()
-  #waiting = 0
-
-  constructor(timeoutMs: number) {
-    this.#timeoutMs = timeoutMs
-  }
-
-  /** Runs checks in order. The time limit of a review includes its wait. */
-  async inTurn<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    if (this.#waiting >= MOST_WAITING) {
-      throw new DecideError('overload', 'too many rule checks are queued; try again')
-    }
-    const signal = AbortSignal.timeout(this.#timeoutMs)
-    this.#waiting++
-    const turn = this.#last.then(() => run(signal))
-    this.#last = turn.catch(() => undefined)
-    try {
-      return await turn
-    } finally {
-      this.#waiting--
-    }
-  }
-}
 
 /** Checks all keys together, as a sidecar reads them, or each by itself. */
 export async function checkKeys(

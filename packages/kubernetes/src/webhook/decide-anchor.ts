@@ -3,22 +3,16 @@ import { configMapKeys, serverTime, textBefore, writtenAt } from '../kube/config
 import { jsonPatch } from '../injector/json-patch.ts'
 import { anchorWherever, SEPARATE_KEYS } from '#rules'
 import { checkKeys, tooSlow } from './check-rules.ts'
-import {
-  changedRules,
-  isRestored,
-  labelledRules,
-  labelOf,
-  type RulesParts,
-} from './decide-rules.ts'
+import { changedRules, isRestored, labelledRules, labelOf } from './decide-rules.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
-import { accepted, guarded, notChecked } from './decide-pod.ts'
+import { accepted, type DecideParts, guarded, notChecked } from './decide-pod.ts'
 
 /**
  * Decides about a labelled ConfigMap before its check: adds `appliedAt` to rules without it.
  * Invalid rules are left to the check.
  */
-export function decideAnchor(review: Review, parts: RulesParts): Promise<Decision> {
+export function decideAnchor(review: Review, parts: DecideParts): Promise<Decision> {
   return guarded('the start time of these rules', async () => {
     const found = labelledRules(review, parts)
     if ('result' in found) return found
@@ -39,7 +33,7 @@ export function decideAnchor(review: Review, parts: RulesParts): Promise<Decisio
       applying: { now, before: textBefore(oldObject, key), beforeAt: writtenAt(oldObject, key) },
     }))
     const keys = configMapKeys(object)
-    return parts.checker.inTurn(async (signal) => {
+    return parts.inTurn(async (signal) => {
       const { lines } = await checkKeys(keys, label === SEPARATE_KEYS, signal)
       if (lines.length > 0) return notChecked('invalid_rules')
       const anchored = await anchorWherever(texts, signal)

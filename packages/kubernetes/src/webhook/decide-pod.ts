@@ -1,13 +1,8 @@
-import type {
-  Injection,
-  InjectionContext,
-  InjectorSettings,
-  ServicePorts,
-} from '../injector/injection.ts'
+import type { Injection, InjectionContext } from '../injector/injection.ts'
+import type { InjectorSettings } from '../injector/settings-schema.ts'
 import { injectPod } from '../injector/inject-pod.ts'
 import { jsonPatch } from '../injector/json-patch.ts'
-import { parsePod } from '../injector/parse-pod.ts'
-import type { Pod } from '../injector/pod-types.ts'
+import { parsePod, type Pod } from '../injector/pod-types.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
 import type { RulesPolicy } from './rules-policy.ts'
@@ -17,7 +12,7 @@ export interface PodEnvironment {
   /** Returns labels and annotations; none without the right to read them. */
   readonly namespace: (name: string) => Promise<InjectionContext['namespace']>
   /** Returns undefined without the right to read them. */
-  readonly services: (namespace: string) => Promise<readonly ServicePorts[] | undefined>
+  readonly services: (namespace: string) => Promise<InjectionContext['services']>
 }
 
 /** Knows only the facts in the review. */
@@ -38,6 +33,8 @@ export interface DecideParts {
   readonly temporaryFaults?: ((namespace: string) => Promise<string | undefined>) | undefined
   /** Undefined without a policy. */
   readonly policy?: RulesPolicy | undefined
+  /** Runs a check of rules after those before it. */
+  readonly inTurn: <T>(run: (signal: AbortSignal) => Promise<T>) => Promise<T>
 }
 
 /** Reports an internal failure: the reason for metrics, and the message for the user. */

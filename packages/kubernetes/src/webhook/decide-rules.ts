@@ -6,21 +6,16 @@ import { BACKUP_KEY, restoredText } from '../kube/claimed-rules.ts'
 import { configMapKeys, serverTime, stopProblem } from '../kube/config-map-rules.ts'
 import { metadataOf } from '../kube/resources.ts'
 import { keepsStops } from '../kube/stop-sidecars.ts'
-import { type CheckedKeys, checkKeys, type RulesChecker, tooSlow } from './check-rules.ts'
+import { type CheckedKeys, checkKeys, tooSlow } from './check-rules.ts'
 import { accepted, type DecideParts, denied, guarded, notChecked, notMeant } from './decide-pod.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
 import type { ActingRule } from './rules-policy.ts'
 
-/** The inputs of decisions about rules. */
-export interface RulesParts extends DecideParts {
-  readonly checker: RulesChecker
-}
-
 const FORGED = `${BACKUP_KEY} has rules that this ConfigMap did not have; experiments write this key, so remove it`
 
 /** Decides about a labelled ConfigMap: checks its rules as `squall validate` and `apply` do. */
-export function decideRules(review: Review, parts: RulesParts): Promise<Decision> {
+export function decideRules(review: Review, parts: DecideParts): Promise<Decision> {
   return guarded('these rules', async () => {
     const found = labelledRules(review, parts)
     if ('result' in found) return found
@@ -40,7 +35,7 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
     // A stop has to be accepted whatever the rules are, and so has the end of all rules.
     if (isOld && !removes && problem === undefined) return notChecked('unchanged')
     if (changedRules(object, undefined).length === 0) return accepted('valid')
-    const checked = await parts.checker.inTurn((signal) => checkKeys(keys, isSeparate, signal))
+    const checked = await parts.inTurn((signal) => checkKeys(keys, isSeparate, signal))
     const { canAct, appliedAt, lines } = checked
     if (canAct && problem !== undefined) return denied('unstoppable', problem)
     const wasDisarmed = removes && canAct && (await endsDisarm(same, parts))
@@ -68,7 +63,7 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
 /** Returns the labelled ConfigMap of a review, or the decision about any other review. */
 export function labelledRules(
   review: Review,
-  parts: RulesParts,
+  parts: DecideParts,
 ): { readonly object: Fields; readonly label: string } | Decision {
   const { object, resource, operation } = review
   if (resource !== 'configmaps' || !['CREATE', 'UPDATE'].includes(operation)) {
@@ -81,7 +76,7 @@ export function labelledRules(
 }
 
 /** Returns the value of the label that requests the check; undefined without a request. */
-export function labelOf(configMap: Fields, { settings }: RulesParts): string | undefined {
+export function labelOf(configMap: Fields, { settings }: DecideParts): string | undefined {
   const value = metadataOf(configMap).labels[`${settings.prefix}${RULES_LABEL}`]
   return value === 'false' ? undefined : value
 }
@@ -115,9 +110,9 @@ function isForged(object: Fields, oldObject: Fields | undefined): boolean {
 }
 
 /** Returns true where an `enabled: false` of a file disarmed all files, which could act alone. */
-function endsDisarm(before: Fields, { checker }: RulesParts): Promise<boolean> {
+function endsDisarm(before: Fields, { inTurn }: DecideParts): Promise<boolean> {
   const keys = configMapKeys(before)
-  return checker.inTurn(async (signal) => {
+  return inTurn(async (signal) => {
     const whole = await checkKeys(keys, false, signal)
     if (whole.canAct || whole.lines.length > 0) return false
     return (await checkKeys(keys, true, signal)).canAct
@@ -128,11 +123,11 @@ function endsDisarm(before: Fields, { checker }: RulesParts): Promise<boolean> {
 async function addedRules(
   { acting }: CheckedKeys,
   before: Fields | undefined,
-  { checker }: RulesParts,
+  { inTurn }: DecideParts,
 ): Promise<readonly ActingRule[]> {
   if (before === undefined) return acting
   // Each key by itself: whether the old rules fit together does not matter.
-  const old = await checker.inTurn((signal) => checkKeys(configMapKeys(before), true, signal))
+  const old = await inTurn((signal) => checkKeys(configMapKeys(before), true, signal))
   const known = new Set(old.acting.map((rule) => JSON.stringify(rule)))
   return acting.filter((rule) => !known.has(JSON.stringify(rule)))
 }
@@ -141,11 +136,11 @@ async function addedRules(
 async function outsidePolicy(
   { object = {}, namespace: name }: Review,
   rules: readonly ActingRule[],
-  { policy, checker, settings, podEnvironment }: RulesParts,
+  { policy, inTurn, settings, podEnvironment }: DecideParts,
 ): Promise<readonly string[]> {
   if (policy === undefined) return []
   const namespace = await podEnvironment.namespace(name)
-  return checker.inTurn(async (signal) => {
+  return inTurn(async (signal) => {
     const lines = await policy({ rules, namespace, settings, now: serverTime(object), signal })
     if (signal.aborted) throw tooSlow()
     return lines
@@ -155,7 +150,7 @@ async function outsidePolicy(
 /** Rejects rules that could act in production, unless the owner of the namespace allows it. */
 async function inProduction(
   review: Review,
-  { settings, podEnvironment }: RulesParts,
+  { settings, podEnvironment }: DecideParts,
 ): Promise<Decision> {
   const namespace = await podEnvironment.namespace(review.namespace)
   const found = namespaceProduction({ namespace, settings, owner: '' })

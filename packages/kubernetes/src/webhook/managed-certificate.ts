@@ -1,6 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Fields, fieldsOf } from '#base'
 import { metadataOf, SECRETS } from '../kube/resources.ts'
-import { CaPublisher, type CertificateParts, type PublishOptions } from './ca-publisher.ts'
+import {
+  type CertificateParts,
+  publish,
+  type PublishOptions,
+  repeatedly,
+  retried,
+} from './ca-publisher.ts'
 import {
   madeAt,
   type ManagedLifetimes,
@@ -30,68 +37,62 @@ const RETRY_MS = 500
  * late reads the result of the other. A certificate is served once the webhook configuration trusts
  * its CA.
  */
-export class ManagedCertificate extends CaPublisher<ManagedOptions> {
-  readonly #startedAt: number
-  #ca: string | undefined
+export function managedCertificate(options: ManagedOptions, parts: CertificateParts) {
+  const { certificate, now } = parts
+  const { settleMs, checkMs } = options
+  const startedAt = now()
+  let ca: string | undefined
+  return repeatedly({
+    check: async (signal) => {
+      const state = await stored(options, parts, signal)
+      const { cert } = state.ca
+      // Older replicas may serve a certificate of another CA, or of another mode.
+      const since = Math.max(madeAt(cert), startedAt)
+      const keepOthers = now() - since < CHECKS_KEPT * checkMs + settleMs + 1_000
+      await publish(options, parts, state.bundle, keepOthers, signal)
+      // Another replica may have published the CA a moment ago.
+      if (ca !== undefined && ca !== cert) await sleep(settleMs, undefined, { signal })
+      ca = cert
+      certificate.offer(state.serving)
+      return certificate.current !== undefined
+    },
+    failed: (message) => certificate.reject(message),
+    pauseMs: (failures) => {
+      const pause =
+        failures === 0 ? checkMs : Math.min(checkMs, RETRY_MS * 2 ** Math.min(failures, 6))
+      // The jitter spreads the replicas.
+      return pause * (0.75 + Math.random() / 2)
+    },
+  })
+}
 
-  constructor(options: ManagedOptions, parts: CertificateParts) {
-    super(options, parts)
-    this.#startedAt = parts.now()
-  }
-
-  protected override async check(): Promise<boolean> {
-    const { certificate, now } = this.parts
-    const { settleMs, checkMs } = this.options
-    const state = await this.#stored()
-    const { cert } = state.ca
-    // Older replicas may serve a certificate of another CA, or of another mode.
-    const since = Math.max(madeAt(cert), this.#startedAt)
-    const keepOthers = now() - since < CHECKS_KEPT * checkMs + settleMs + 1_000
-    await this.publish(state.bundle, keepOthers)
-    // Another replica may have published the CA a moment ago.
-    if (this.#ca !== undefined && this.#ca !== cert) await this.settle()
-    this.#ca = cert
-    certificate.offer(state.serving)
-    return certificate.current !== undefined
-  }
-
-  protected override failed(message: string): void {
-    this.parts.certificate.reject(message)
-  }
-
-  protected override pauseMs(failures: number): number {
-    const { checkMs } = this.options
-    const pause =
-      failures === 0 ? checkMs : Math.min(checkMs, RETRY_MS * 2 ** Math.min(failures, 6))
-    // The jitter spreads the replicas.
-    return pause * (0.75 + Math.random() / 2)
-  }
-
-  /** Returns the state in the Secret, renewed when it is time. */
-  #stored(): Promise<ManagedState> {
-    const { client, logger, now } = this.parts
-    const { secret, namespace } = this.options
-    const ref = { kind: SECRETS, namespace, name: secret }
-    return this.retried(async (limits) => {
-      const found = await client.find(ref, limits)
-      const before = found === undefined ? undefined : readManaged(found)
-      const state = renewed(before, this.options, now())
-      if (state === before) return state
-      if (found !== undefined && before === undefined) rejectForeign(found, secret)
-      const data = writeManaged(state)
-      if (found === undefined) {
-        const metadata = { name: secret, namespace, labels: { [OWNER_LABEL]: 'squall' } }
-        const body = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata, data }
-        await client.create(ref, body, limits)
-      } else {
-        await client.replace(ref, replaced(found, data), limits)
-      }
-      const what =
-        before?.ca.cert === state.ca.cert ? 'serving certificate' : 'CA and serving certificate'
-      logger.info({ secret, namespace, what }, 'certificates issued')
-      return state
-    })
-  }
+/** Returns the state in the Secret, renewed when it is time. */
+function stored(
+  options: ManagedOptions,
+  { client, logger, now }: CertificateParts,
+  signal: AbortSignal,
+): Promise<ManagedState> {
+  const { secret, namespace } = options
+  const ref = { kind: SECRETS, namespace, name: secret }
+  return retried(signal, async (limits) => {
+    const found = await client.find(ref, limits)
+    const before = found === undefined ? undefined : readManaged(found)
+    const state = renewed(before, options, now())
+    if (state === before) return state
+    if (found !== undefined && before === undefined) rejectForeign(found, secret)
+    const data = writeManaged(state)
+    if (found === undefined) {
+      const metadata = { name: secret, namespace, labels: { [OWNER_LABEL]: 'squall' } }
+      const body = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata, data }
+      await client.create(ref, body, limits)
+    } else {
+      await client.replace(ref, replaced(found, data), limits)
+    }
+    const what =
+      before?.ca.cert === state.ca.cert ? 'serving certificate' : 'CA and serving certificate'
+    logger.info({ secret, namespace, what }, 'certificates issued')
+    return state
+  })
 }
 
 /**

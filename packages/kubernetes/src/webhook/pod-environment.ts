@@ -22,13 +22,11 @@ export function readPodEnvironment(
 ): PodEnvironment {
   const limits = { timeoutMs: TIMEOUT_MS }
   const cached = <Value>(reason: string, read: (namespace: string) => Promise<Value>) => {
-    const cache = new AgedCache<Value>(now)
+    const get = aged(now, read)
     return (namespace: string): Promise<Value> =>
-      cache
-        .get(namespace, () => read(namespace))
-        .catch((error: unknown) => {
-          throw new DecideError(reason, `the webhook ${(error as Error).message}`, error)
-        })
+      get(namespace).catch((error: unknown) => {
+        throw new DecideError(reason, `the webhook ${(error as Error).message}`, error)
+      })
   }
   const namespace = cached('namespace_unreadable', async (name) => {
     const { labels, annotations } = metadataOf(await client.get({ kind: NAMESPACES, name }, limits))
@@ -70,36 +68,30 @@ export function readBudget(
     isSeen ||= isThere
     return denial
   }
-  const cache = new AgedCache<string | undefined>(now)
   return {
     budget: (namespace, wasSeen) => ask({ namespace, wasSeen }),
-    temporaryFaults: (namespace) =>
-      cache.get(namespace, () => ask({ namespace, wasSeen: false, of: 'temporaryFaults' })),
+    temporaryFaults: aged(now, (namespace) =>
+      ask({ namespace, wasSeen: false, of: 'temporaryFaults' }),
+    ),
   }
 }
 
-/** Caches values, limited by number and age. */
-class AgedCache<Value> {
-  readonly #now: () => number
-  readonly #entries = new Map<string, { readonly value: Promise<Value>; readonly at: number }>()
-
-  constructor(now: () => number) {
-    this.#now = now
-  }
-
-  /** Returns the cached value, or else requests it; concurrent callers share one request. */
-  get(key: string, ask: () => Promise<Value>): Promise<Value> {
-    const known = this.#entries.get(key)
-    if (known !== undefined && this.#now() - known.at < MAX_AGE_MS) return known.value
-    const entry = { value: ask(), at: this.#now() }
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
+/** Returns a function that caches what `ask` returns, limited by number and age. */
+function aged<Value>(now: () => number, ask: (key: string) => Promise<Value>) {
+  const entries = new Map<string, { readonly value: Promise<Value>; readonly at: number }>()
+  return (key: string): Promise<Value> => {
+    const known = entries.get(key)
+    // Concurrent callers share one request.
+    if (known !== undefined && now() - known.at < MAX_AGE_MS) return known.value
+    const entry = { value: ask(key), at: now() }
+    entries.delete(key)
+    entries.set(key, entry)
     // Failures are not cached.
     entry.value.catch(() => {
-      if (this.#entries.get(key) === entry) this.#entries.delete(key)
+      if (entries.get(key) === entry) entries.delete(key)
     })
-    const oldest = this.#entries.keys().next().value
-    if (this.#entries.size > MAX_NAMESPACES && oldest !== undefined) this.#entries.delete(oldest)
+    const oldest = entries.keys().next().value
+    if (entries.size > MAX_NAMESPACES && oldest !== undefined) entries.delete(oldest)
     return entry.value
   }
 }

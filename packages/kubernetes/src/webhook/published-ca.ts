@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { readSmallFile, systemReason } from '#base'
-import { CaPublisher, type CertificateParts, type PublishOptions } from './ca-publisher.ts'
+import { type CertificateParts, publish, type PublishOptions, repeatedly } from './ca-publisher.ts'
 import { splitPem } from './managed-secret.ts'
 import { CertificateError } from './serving-certificate.ts'
 
@@ -10,60 +11,49 @@ const READ_MS = 2_000
  * Publishes the CA of a mounted certificate in the webhook configurations, and keeps the CAs that
  * other replicas may still use. A tool that replaces the bundle would cut these replicas off.
  */
-export class PublishedCa extends CaPublisher<PublishOptions> {
-  readonly #file: string
-  #trusted: string | undefined
-  #publishedAt = 0
-
-  constructor(file: string, options: PublishOptions, parts: CertificateParts) {
-    super(options, parts)
-    this.#file = file
-  }
-
+export function publishedCa(file: string, options: PublishOptions, parts: CertificateParts) {
+  const { certificate, logger, now } = parts
+  const { checkMs, settleMs } = options
+  let trusted: string | undefined
+  let publishedAt = 0
   /** Returns true when the CA in the file is published. */
-  isPublished(): boolean {
+  const isPublished = (): boolean => {
     try {
-      return this.#trusted === this.#read()
+      return trusted === readCa(file)
     } catch {
       return false
     }
   }
+  const checks = repeatedly({
+    check: async (signal) => {
+      const isFirst = trusted === undefined
+      if (isPublished() && now() - publishedAt < checkMs) return true
+      const ca = readCa(file)
+      const isChanged = await publish(options, parts, splitPem(ca), true, signal)
+      trusted = ca
+      publishedAt = now()
+      if (isFirst && isChanged) await sleep(settleMs, undefined, { signal })
+      return true
+    },
+    failed: (message) => {
+      if (certificate.current === undefined) certificate.reject(message)
+      else logger.error({ detail: message }, 'the CA cannot be published')
+    },
+    pauseMs: () => Math.min(READ_MS, checkMs),
+  })
+  return { ...checks, isPublished }
+}
 
-  protected override async check(): Promise<boolean> {
-    const { now } = this.parts
-    const isFirst = this.#trusted === undefined
-    if (this.isPublished() && now() - this.#publishedAt < this.options.checkMs) return true
-    const ca = this.#read()
-    const isChanged = await this.publish(splitPem(ca), true)
-    this.#trusted = ca
-    this.#publishedAt = now()
-    if (isFirst && isChanged) await this.settle()
-    return true
-  }
-
-  protected override failed(message: string): void {
-    const { certificate, logger } = this.parts
-    if (certificate.current === undefined) certificate.reject(message)
-    else logger.error({ detail: message }, 'the CA cannot be published')
-  }
-
-  protected override pauseMs(): number {
-    return Math.min(READ_MS, this.options.checkMs)
-  }
-
-  #read(): string {
-    let text: string
-    try {
-      text = readSmallFile(this.#file).toString('utf8')
-    } catch (error) {
-      throw new CertificateError(
-        `${this.#file} cannot be read (${systemReason(error)}); the issuer must provide its CA`,
-        { cause: error },
-      )
-    }
-    if (splitPem(text).length > 0) return text
+function readCa(file: string): string {
+  let text: string
+  try {
+    text = readSmallFile(file).toString('utf8')
+  } catch (error) {
     throw new CertificateError(
-      `${this.#file} contains no certificate; the issuer must provide its CA`,
+      `${file} cannot be read (${systemReason(error)}); the issuer must provide its CA`,
+      { cause: error },
     )
   }
+  if (splitPem(text).length > 0) return text
+  throw new CertificateError(`${file} contains no certificate; the issuer must provide its CA`)
 }

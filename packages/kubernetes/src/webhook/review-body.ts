@@ -7,26 +7,20 @@ export type BodyProblem = 'too_large' | 'slow_body' | 'overload' | 'gone'
 export interface BodyLimits {
   readonly maxBytes: number
   readonly timeoutMs: number
-  readonly budget: BodyBudget
+  readonly budget: ReturnType<typeof bodyBudget>
 }
 
 /** Limits the memory of all bodies together. */
-export class BodyBudget {
-  #left: number
-
-  constructor(bytes: number) {
-    this.#left = bytes
-  }
-
-  /** Reserves memory; returns false when there is too little. */
-  take(bytes: number): boolean {
-    if (bytes > this.#left) return false
-    this.#left -= bytes
-    return true
-  }
-
-  give(bytes: number): void {
-    this.#left += bytes
+export function bodyBudget(bytes: number) {
+  let left = bytes
+  return {
+    /** Reserves memory; returns false when there is too little. */
+    take: (size: number): boolean => {
+      if (size > left) return false
+      left -= size
+      return true
+    },
+    give: (size: number): void => void (left += size),
   }
 }
 

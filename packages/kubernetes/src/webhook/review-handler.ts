@@ -2,7 +2,7 @@ import { oneLine } from '#base'
 import type { Logger, RareLog } from '#sidecar'
 import { type Decision, type Subject, reviewResponse } from './decision.ts'
 import { type Review, parseReview } from './review.ts'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { DecideError } from './decide-pod.ts'
 import { type BodyLimits, type BodyProblem, readReviewBody } from './review-body.ts'
 import type { WebhookMetrics } from './webhook-metrics.ts'
@@ -58,7 +58,6 @@ export interface ReviewHandlerParts {
   readonly rareLog: RareLog
   /** Returns true during shutdown, when connections are closed after their response. */
   readonly isDraining: () => boolean
-  readonly now: () => number
 }
 
 /** An error response, which the API server treats as a failed call. */
@@ -91,9 +90,7 @@ const BODY_COMPLAINTS: Readonly<Record<Exclude<BodyProblem, 'gone'>, Omit<Compla
 /**
  * Responds to POST at the paths of the routes, and to other requests with an error. Never throws.
  */
-export function createReviewHandler(
-  parts: ReviewHandlerParts,
-): (request: IncomingMessage, response: ServerResponse) => void {
+export function createReviewHandler(parts: ReviewHandlerParts): RequestListener {
   return (request, response) => {
     response.on('error', () => undefined)
     respond(parts, request, response).catch((error: unknown) => {
@@ -108,7 +105,7 @@ async function respond(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const from = parts.now()
+  const from = performance.now()
   const [path = ''] = (request.url ?? '').split('?', 1)
   const route = parts.routes.get(path)
   const reply =
@@ -117,7 +114,8 @@ async function respond(
       : await replyTo(parts, route, request, response)
   if (reply === undefined) return
   const { result, reason } = reply
-  parts.metrics.reviewed(route?.subject ?? 'injection', result, reason, (parts.now() - from) / 1000)
+  const seconds = (performance.now() - from) / 1000
+  parts.metrics.reviewed(route?.subject ?? 'injection', result, reason, seconds)
   send(reply, request, response, parts.isDraining())
 }
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { CertificatePair } from './issue-certificate.ts'
@@ -11,22 +11,19 @@ const SWEEP_MS = 1_000
 const KEEP_ALIVE_MS = 60_000
 const MAX_CONNECTIONS = 1_000
 
-interface ReviewServerOptions {
-  readonly pair: CertificatePair
-  readonly handler: (request: IncomingMessage, response: ServerResponse) => void
-  /** The time limit for a whole review to arrive. */
-  readonly reviewTimeoutMs: number
-}
-
 /**
- * Creates a server for TLS 1.2 or newer and HTTP/1.1, with limits on size, time and connections.
+ * Creates a server for TLS 1.2 or newer and HTTP/1.1, with limits on size and connections, and on the
+ * time for a whole review to arrive.
  */
-export function createReviewServer(options: ReviewServerOptions): Server {
-  const { pair, handler, reviewTimeoutMs } = options
+export function createReviewServer(
+  { cert, key }: CertificatePair,
+  reviewTimeoutMs: number,
+  handler: RequestListener,
+): Server {
   const server = createServer(
     {
-      cert: pair.cert,
-      key: pair.key,
+      cert,
+      key,
       minVersion: 'TLSv1.2',
       ALPNProtocols: ['http/1.1'],
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,

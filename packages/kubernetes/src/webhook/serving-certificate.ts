@@ -4,10 +4,7 @@ import type { Logger } from '#sidecar'
 import type { CertificatePair } from './issue-certificate.ts'
 import type { WebhookMetrics } from './webhook-metrics.ts'
 
-export interface ServingPair extends CertificatePair {
-  readonly until: Date
-  readonly serial: string
-}
+export type ServingPair = ReturnType<typeof checkPair>
 
 /** Reports an unusable certificate. */
 export class CertificateError extends Error {
@@ -19,7 +16,7 @@ export class CertificateError extends Error {
  * Checks that a certificate and a key match. Errors do not repeat those of OpenSSL, which may
  * describe the key.
  */
-export function checkPair({ cert, key }: CertificatePair): ServingPair {
+export function checkPair({ cert, key }: CertificatePair) {
   let read: X509Certificate
   try {
     read = new X509Certificate(cert)
@@ -31,12 +28,7 @@ export function checkPair({ cert, key }: CertificatePair): ServingPair {
   } catch {
     throw new CertificateError('invalid PEM private key, or the key does not match the certificate')
   }
-  return {
-    cert,
-    key,
-    until: new Date(read.validTo),
-    serial: read.serialNumber,
-  }
+  return { cert, key, until: new Date(read.validTo), serial: read.serialNumber }
 }
 
 /** Holds the certificate in use; valid new ones replace it. */

@@ -1,5 +1,5 @@
+import { checksInTurn } from './check-turns.ts'
 import { type DecideParts, NO_POD_ENVIRONMENT, decide } from './decide-pod.ts'
-import type { RulesParts } from './decide-rules.ts'
 import type { Review } from './review.ts'
 import { type ReviewHandlerParts, type Route, createReviewHandler } from './review-handler.ts'
 import type { Server } from 'node:https'
@@ -8,31 +8,25 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createAdmin, endServer, type ReadAccess } from '#admin-api'
 import type { ListenAddress } from '#protocol'
 import { bind, type Logger, RareLog } from '#sidecar'
-import type { InjectorSettings } from '../injector/injection.ts'
+import type { InjectorSettings } from '../injector/settings-schema.ts'
 import { ClusterVersion } from './cluster-version.ts'
 import { CertificateError, ServingCertificate } from './serving-certificate.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
-import { ManagedCertificate, type ManagedOptions } from './managed-certificate.ts'
+import { managedCertificate, type ManagedOptions } from './managed-certificate.ts'
 import { MountedCertificate } from './mounted-certificate.ts'
 import type { CertificateParts, PublishOptions } from './ca-publisher.ts'
-import { PublishedCa } from './published-ca.ts'
-import { BodyBudget } from './review-body.ts'
+import { publishedCa } from './published-ca.ts'
+import { bodyBudget } from './review-body.ts'
 import { createReviewServer } from './review-server.ts'
 import { readBudget, readPodEnvironment, type WebhookBudget } from './pod-environment.ts'
 import { createWebhookMetrics } from './webhook-metrics.ts'
 
 /** Returns the decisions by path. The parser of rules is loaded with the first review of rules. */
-function createRoutes(parts: DecideParts, timeoutMs: number): ReadonlyMap<string, Route> {
-  let checked: Promise<RulesParts> | undefined
-  const rulesParts = (): Promise<RulesParts> =>
-    (checked ??= import('./check-rules.ts').then(({ RulesChecker }) => ({
-      ...parts,
-      checker: new RulesChecker(timeoutMs),
-    })))
+function createRoutes(parts: DecideParts): ReadonlyMap<string, Route> {
   const rules = async (review: Review) =>
-    (await import('./decide-rules.ts')).decideRules(review, await rulesParts())
+    (await import('./decide-rules.ts')).decideRules(review, parts)
   const anchor = async (review: Review) =>
-    (await import('./decide-anchor.ts')).decideAnchor(review, await rulesParts())
+    (await import('./decide-anchor.ts')).decideAnchor(review, parts)
   const workload = async (review: Review) =>
     (await import('./decide-workload.ts')).decideWorkload(review, parts)
   return new Map<string, Route>([
@@ -150,10 +144,11 @@ async function decideParts(
   minor: () => number | undefined,
   logger: Logger,
 ): Promise<DecideParts> {
-  const { settings, policyFile } = options
+  const { settings, policyFile, reviewTimeoutMs } = options
   return {
     settings,
     minor,
+    inTurn: checksInTurn(reviewTimeoutMs),
     podEnvironment: kube ? readPodEnvironment(kube, options, Date.now) : NO_POD_ENVIRONMENT,
     ...(kube && readBudget(kube, options, Date.now)),
     policy:
@@ -174,12 +169,11 @@ function createServer(
   if (pair === undefined) throw new CertificateError(certificate.trouble)
   const handler = createReviewHandler({
     ...parts,
-    routes: createRoutes(deciding, reviewTimeoutMs),
-    body: { maxBytes, timeoutMs: reviewTimeoutMs, budget: new BodyBudget(BODIES * maxBytes) },
+    routes: createRoutes(deciding),
     rareLog: new RareLog(parts.logger, () => performance.now()),
-    now: () => performance.now(),
+    body: { maxBytes, timeoutMs: reviewTimeoutMs, budget: bodyBudget(BODIES * maxBytes) },
   })
-  const server = createReviewServer({ pair, reviewTimeoutMs, handler })
+  const server = createReviewServer(pair, reviewTimeoutMs, handler)
   certificate.onSwap(({ cert, key }) => server.setSecureContext({ cert, key }))
   return server
 }
@@ -198,20 +192,20 @@ async function follow(
   stop: AbortSignal,
 ): Promise<{ close(): void | Promise<void> }> {
   if (source.kind === 'managed') {
-    return begun(new ManagedCertificate(source, { ...parts, client: client! }), stop)
+    return begun(managedCertificate(source, { ...parts, client: client! }), stop)
   }
   const { directory, settleMs: trustMs, publish } = source
   if (publish === undefined)
     return new MountedCertificate(directory, parts.certificate, { trustMs })
   const own = { ...parts, client: client! }
-  const publisher = await begun(new PublishedCa(join(directory, CA), publish, own), stop)
-  const isPublished = (): boolean => publisher.isPublished()
+  const publisher = await begun(publishedCa(join(directory, CA), publish, own), stop)
+  const { isPublished } = publisher
   const mounted = new MountedCertificate(directory, parts.certificate, { trustMs, isPublished })
   return { close: async () => void (await Promise.all([mounted.close(), publisher.close()])) }
 }
 
 /** Returns a publisher after its first check that has passed, or at `stop`. */
-async function begun<Publisher extends ManagedCertificate | PublishedCa>(
+async function begun<Publisher extends ReturnType<typeof managedCertificate>>(
   publisher: Publisher,
   stop: AbortSignal,
 ): Promise<Publisher> {

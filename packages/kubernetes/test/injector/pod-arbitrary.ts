@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import type { InjectionContext } from '../../src/injector/injection.ts'
+import { servicePorts } from '../../src/injector/check-services.ts'
 import type { Container, Handler, Pod, Probe } from '../../src/injector/pod-types.ts'
 import { contextOf } from './contexts.ts'
 
@@ -203,7 +204,12 @@ export const contexts: fc.Arbitrary<InjectionContext> = fc
     services: fc.constantFrom(
       undefined,
       [],
-      [{ name: 'tools', selector: { app: 'tools' }, ports: [{ port: 80, targetPort: 3000 }] }],
+      [
+        servicePorts({
+          metadata: { name: 'tools' },
+          spec: { selector: { app: 'tools' }, ports: [{ port: 80, targetPort: 3000 }] },
+        }),
+      ],
     ),
   })
   .map(({ minor, owner, labels, annotations: own, services }) =>

@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest'
+import { servicePorts } from '../../src/injector/check-services.ts'
 import { injectPod } from '../../src/injector/inject-pod.ts'
 import type { Injection, InjectionContext } from '../../src/injector/injection.ts'
 import type { Pod } from '../../src/injector/pod-types.ts'
 import { contextOf, podOf } from './contexts.ts'
 
 type Injected = Extract<Injection, { kind: 'injected' }>
+
+function serviceOf(name: string, spec: object): ReturnType<typeof servicePorts> {
+  return servicePorts({ metadata: { name }, spec })
+}
 
 function inject(pod: Pod, context: InjectionContext = contextOf()): Injected {
   const injection = injectPod(pod, context)
@@ -15,7 +20,7 @@ function inject(pod: Pod, context: InjectionContext = contextOf()): Injected {
 describe('Services in mode port', () => {
   const pod = podOf({ mode: 'port' })
   const service = (targetPort: number | string | undefined, selector = { app: 'tools' }) =>
-    contextOf({ services: [{ name: 'tools', selector, ports: [{ port: 3000, targetPort }] }] })
+    contextOf({ services: [serviceOf('tools', { selector, ports: [{ port: 3000, targetPort }] })] })
 
   it.each([
     [
@@ -29,12 +34,11 @@ describe('Services in mode port', () => {
       'by the addresses of pods',
       contextOf({
         services: [
-          {
-            name: 'tools',
+          serviceOf('tools', {
             selector: { app: 'tools' },
-            isHeadless: true,
+            clusterIP: 'None',
             ports: [{ port: 80, targetPort: 'mcp' }],
-          },
+          }),
         ],
       }),
       /Service "tools" is headless, so its clients connect directly to port 3000 of your MCP server and bypass Squall/,
@@ -54,11 +58,9 @@ describe('Services in mode port', () => {
 describe('warnings', () => {
   it('are kept in the status, bounded, since nobody sees those of pods that controllers make', () => {
     const ports = Array.from({ length: 20 }, (_, i) => ({ port: i + 1, targetPort: 3000 }))
-    const services = Array.from({ length: 20 }, (_, i) => ({
-      name: `${'long'.repeat(20)}${i}`,
-      selector: { app: 'tools' },
-      ports,
-    }))
+    const services = Array.from({ length: 20 }, (_, i) =>
+      serviceOf(`${'long'.repeat(20)}${i}`, { selector: { app: 'tools' }, ports }),
+    )
     const { pod, warnings } = inject(podOf({ mode: 'port' }), contextOf({ services }))
     const text = pod.metadata?.annotations?.['squall.dev/status'] ?? ''
     const status = JSON.parse(text) as { readonly warnings: readonly string[] }

@@ -7,6 +7,7 @@ import { accessTo, type Cluster, startCluster, TOKEN } from '../../../../test/su
 import { startUpstream } from '../../../../test/support/wire.ts'
 
 const opened = closers()
+const bytes = (json: object): Buffer => Buffer.from(JSON.stringify(json))
 let cluster: Cluster
 beforeAll(async () => {
   cluster = await startCluster('api')
@@ -79,7 +80,7 @@ test('each kind of refusal has its code and says what to do', async () => {
   )
   // No right allows what a policy denies.
   const policy = { message: 'pods "a" is forbidden: violates a policy: it cannot run here' }
-  const denied = responseError('patch pod "a"', 403, policy, Buffer.from(''), 'test')
+  const denied = responseError('patch pod "a"', 403, bytes(policy), 'test')
   expect(denied.message).toBe(`cannot patch pod "a": ${policy.message}`)
   cluster.api.before = () => 429
   const busy = await errorOf(cluster.client.get(PLACE))
@@ -87,7 +88,7 @@ test('each kind of refusal has its code and says what to do', async () => {
   cluster.api.before = () => undefined
   const access = {
     ...accessTo(cluster.api, 'shop'),
-    credentials: { get: () => Promise.resolve({ token: `${TOKEN}x` }) },
+    credentials: () => Promise.resolve({ token: `${TOKEN}x` }),
   }
   const stranger = opened(new KubeClient(access, 'test'))
   const unauthorized = await errorOf(stranger.get(PLACE))
@@ -99,7 +100,7 @@ function clientOf(url: string): KubeClient {
   const access = {
     server: new URL(url),
     tls: { insecure: false },
-    credentials: { get: () => Promise.resolve({ token: TOKEN }) },
+    credentials: () => Promise.resolve({ token: TOKEN }),
     namespace: 'shop',
     name: 'odd',
   }
@@ -179,7 +180,7 @@ test('names lead nowhere else', () => {
 test('the error of an immutable ConfigMap says how to end its faults', () => {
   const message =
     'ConfigMap "a" is invalid: data: Forbidden: field is immutable when `immutable` is set'
-  const error = responseError('patch a', 422, { message }, Buffer.of(), 'c')
+  const error = responseError('patch a', 422, bytes({ message }), 'c')
   expect(error.code).toBe('invalid')
   expect(error.message).toBe(
     `cannot patch a: ${message}; delete the ConfigMap and the pods that read it, and create it anew without immutable`,

@@ -29,7 +29,7 @@ test('the version that the API server says outweighs the flag, without credentia
   const { api } = opened(await startCluster('api'))
   api.tokens.clear()
   api.put('/version', { major: '1', minor: '34+', gitVersion: 'v1.34.4-gke.1' })
-  const access = { ...accessTo(api, ''), credentials: { get: () => Promise.resolve({}) } }
+  const access = { ...accessTo(api, ''), credentials: () => Promise.resolve({}) }
   const client = new KubeClient(access, 'squall/test')
   const staged = opened(
     await startSquall({ webhook: { minor: 28, versionClient: () => Promise.resolve(client) } }),

@@ -1,7 +1,7 @@
 // part: slow
 import { X509Certificate } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { ManagedCertificate } from '../../src/webhook/managed-certificate.ts'
+import { managedCertificate } from '../../src/webhook/managed-certificate.ts'
 import { createCa } from '../../src/webhook/issue-certificate.ts'
 import { ServingCertificate } from '../../src/webhook/serving-certificate.ts'
 import type { ServingPair } from '../../src/webhook/serving-certificate.ts'
@@ -40,7 +40,7 @@ async function start(): Promise<Cluster> {
 
 interface Replica {
   readonly certificate: ServingCertificate
-  readonly managed: ManagedCertificate
+  readonly managed: ReturnType<typeof managedCertificate>
   readonly problems: string[]
   readonly swaps: ServingPair[]
 }
@@ -62,7 +62,7 @@ function replica(
   const swaps: ServingPair[] = []
   certificate.onSwap((pair) => swaps.push(pair))
   const parts = { client: cluster.client, certificate, logger, now }
-  const managed = new ManagedCertificate({ ...OPTIONS, ...options }, parts)
+  const managed = managedCertificate({ ...OPTIONS, ...options }, parts)
   opened(managed)
   return { certificate, managed, problems, swaps }
 }

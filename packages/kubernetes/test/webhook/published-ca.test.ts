@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { createCa } from '../../src/webhook/issue-certificate.ts'
 import { splitPem } from '../../src/webhook/managed-secret.ts'
 import { MountedCertificate } from '../../src/webhook/mounted-certificate.ts'
-import { PublishedCa } from '../../src/webhook/published-ca.ts'
+import { publishedCa } from '../../src/webhook/published-ca.ts'
 import { ServingCertificate } from '../../src/webhook/serving-certificate.ts'
 import { createWebhookMetrics } from '../../src/webhook/webhook-metrics.ts'
 import { closers } from '../../../../test/support/closers.ts'
@@ -40,14 +40,14 @@ async function caFile(): Promise<string> {
   return join(directory, 'ca.crt')
 }
 
-function publisher(cluster: Cluster, file: string): { ca: PublishedCa; problems: string[] } {
+function publisher(cluster: Cluster, file: string) {
   const problems: string[] = []
   const quiet = (): void => undefined
   const error = (fields: { detail?: string }): void => void problems.push(String(fields.detail))
   const logger = { debug: quiet, info: quiet, warn: quiet, error }
   const now = (): number => Date.now()
   const certificate = new ServingCertificate(logger, createWebhookMetrics('test'), now)
-  const ca = new PublishedCa(file, OPTIONS, { client: cluster.client, certificate, logger, now })
+  const ca = publishedCa(file, OPTIONS, { client: cluster.client, certificate, logger, now })
   opened(ca)
   return { ca, problems }
 }

@@ -3,7 +3,7 @@ import { failing } from '../../../../test/live/rules-directory.ts'
 import { judge, send, type StagedWebhook, type Verdict } from '../../../../test/support/cluster.ts'
 import { startSquall } from '../../../../test/support/commands.ts'
 import { parseInjectorSettings } from '../../src/injector/parse-settings.ts'
-import { RulesChecker } from '../../src/webhook/check-rules.ts'
+import { checksInTurn } from '../../src/webhook/check-turns.ts'
 import { NO_POD_ENVIRONMENT } from '../../src/webhook/decide-pod.ts'
 import { decideRules } from '../../src/webhook/decide-rules.ts'
 import { parseReview } from '../../src/webhook/review.ts'
@@ -126,12 +126,12 @@ test('rules that were there stay stoppable: neither immutable nor other keys may
 })
 
 test('the end of all rules waits for no other check', async () => {
-  const checker = new RulesChecker(10_000)
+  const inTurn = checksInTurn(10_000)
   let open = (): void => undefined
   const gate = new Promise<void>((resolve) => (open = resolve))
-  const waiting = Array.from({ length: 32 }, () => checker.inTurn(() => gate))
+  const waiting = Array.from({ length: 32 }, () => inTurn(() => gate))
   const settings = parseInjectorSettings({}, '1.2.3')
-  const parts = { settings, podEnvironment: NO_POD_ENVIRONMENT, minor: () => 33, checker }
+  const parts = { settings, podEnvironment: NO_POD_ENVIRONMENT, minor: () => 33, inTurn }
   const decide = (data: Readonly<Record<string, string>>) => {
     const oldObject = configMap({ 'rules.yaml': GOOD })
     const request = { ...CONFIG_MAPS, namespace: 'shop', operation: 'UPDATE', uid: '1', oldObject }

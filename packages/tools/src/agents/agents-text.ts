@@ -10,14 +10,6 @@ export interface AgentsReport {
   readonly differences: readonly Difference[] | undefined
 }
 
-/** A finding in texts. */
-interface Item {
-  readonly sentence: string
-  readonly tone: Tone
-  /** The difference, the advice, who did it and where, and the cure. */
-  readonly texts: readonly string[]
-}
-
 const TONES: Readonly<Record<Finding['severity'], Tone>> = {
   high: 'bad',
   medium: 'warn',
@@ -54,7 +46,7 @@ export function isWorse({ change }: Difference): boolean {
   return change === 'new' || change === 'worse'
 }
 
-function itemsOf({ agents, differences }: AgentsReport): readonly Item[] {
+function itemsOf({ agents, differences }: AgentsReport) {
   if (differences === undefined) {
     return agents.findings.map((finding) => itemOf(finding, TONES[finding.severity]))
   }
@@ -64,7 +56,8 @@ function itemsOf({ agents, differences }: AgentsReport): readonly Item[] {
   })
 }
 
-function itemOf(finding: Finding, tone: Tone, change = ''): Item {
+/** Returns a finding in texts. */
+function itemOf(finding: Finding, tone: Tone, change = '') {
   const { sentence, advice, cure, source, client, taskKind, severity, calls } = finding
   const who = source === 'load' ? 'squall load' : (client ?? 'a client without a name')
   const last = calls.slice(-CALLS).map(({ at, task }) => `${(at ?? '').slice(11, 19)} ${task}`)

@@ -4,7 +4,7 @@ import { TAP } from './tap.ts'
 import { TOP } from './top.ts'
 
 export const COMMANDS: readonly Command[] = [
-  TOP,
-  TAP,
+  command(TOP, () => import('../top/top.ts'), 'top'),
+  command(TAP, () => import('../tap/tap.ts'), 'tap'),
   command(AGENTS, () => import('../agents/agents.ts'), 'agentsCommand'),
 ]

@@ -3,11 +3,11 @@ import {
   asText,
   type Context,
   count,
-  defineCommand,
   type FlagInput,
   group,
   many,
   one,
+  operation,
   parseEndpoints,
   readTokenFlag,
   readTokenOf,
@@ -42,7 +42,7 @@ const FILTERS = group('Calls:', {
   slowerThan: one('duration', 'show only calls that took longer than this duration', asText),
 })
 
-export const TAP = defineCommand({
+export const TAP = operation({
   name: 'tap',
   examples: ['tap', 'tap --errors --tool "search_*"', 'tap --slower-than 500ms --json --limit 100'],
   page: 'docs/guides/tap.md',
@@ -58,7 +58,6 @@ calls that match all options, but never arguments, results or messages. Ctrl-C s
   // A variable for a filter would hide calls without a trace.
   fromEnvironment: false,
   parse: (flags, context) => followed(flags, context, parseCallFilter, 'tap'),
-  start: async (options) => (await import('../tap/tap.ts')).tap(options),
 })
 
 /** Declares the options of a command that follows lines of sidecars. */
@@ -75,6 +74,8 @@ export function followFlags(
     ...readTokenFlag('Reading:'),
   }
 }
+
+export type FollowRequest = ReturnType<typeof followed>
 
 /**
  * Returns what to follow, with a query for filters, which `check` reads as the admin port does.

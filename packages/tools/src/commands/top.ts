@@ -1,16 +1,17 @@
 import {
   adminTokenOf,
   asText,
-  defineCommand,
   group,
   one,
+  operation,
   parseEndpoints,
   readTokenFlag,
   readTokenOf,
+  type RequestOf,
   toggle,
 } from '#cli'
 
-export const TOP = defineCommand({
+export const TOP = operation({
   name: 'top',
   examples: ['top', 'top 127.0.0.1:15390 127.0.0.1:15391', 'top --once --json'],
   page: 'docs/guides/top.md',
@@ -42,5 +43,6 @@ Without a terminal, the command prints one line per sidecar and second.`,
     noColour: (env['NO_COLOR'] ?? '') !== '',
     dumb: env['TERM'] === 'dumb',
   }),
-  start: async (options) => (await import('../top/top.ts')).top(options),
 })
+
+export type TopRequest = RequestOf<typeof TOP>

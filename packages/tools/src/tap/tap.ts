@@ -1,5 +1,4 @@
 import {
-  type AdminEndpoint,
   API,
   checkResponse,
   type Endpoint,
@@ -10,6 +9,7 @@ import {
 } from '#admin-api'
 import { fieldsOf, foreignCell, numberOf, plain } from '#base'
 import { type Line, onStopSignal, type Output, paintLine } from '#cli'
+import type { FollowRequest } from '../commands/tap.ts'
 import { callText, headText } from './call-text.ts'
 import { verdictHead, verdictText } from './verdict-text.ts'
 
@@ -42,22 +42,7 @@ const VERDICTS: Lines<typeof API.verdicts> = {
   show: (line, _, address) => verdictText(line, address),
 }
 
-export interface TapOptions {
-  readonly endpoints: readonly AdminEndpoint[]
-  /** The token for sidecars that require a read token. */
-  readonly readToken?: string | undefined
-  /** The filters, as the admin port takes them. */
-  readonly query: string
-  /** The number of lines after which it ends; Infinity without a limit. */
-  readonly limit: number
-  readonly json: boolean
-  readonly colours: boolean
-}
-
-/** Receives problems. */
-interface Problems {
-  write(text: string): unknown
-}
+type Problems = Pick<Output, 'write'>
 
 const SILENCE_MS = 10_000
 /** The bytes that wait for a slow reader of the output; further calls are dropped and counted. */
@@ -67,13 +52,17 @@ const MAX_CELL = 120
 type TapOutput = Output & { readonly writableLength?: number }
 
 /** Writes single calls as they end, until the limit, a stop signal, or the end of the output. */
-export function tap(options: TapOptions, output?: TapOutput, problems?: Problems): Promise<number> {
+export function tap(
+  options: FollowRequest,
+  output?: TapOutput,
+  problems?: Problems,
+): Promise<number> {
   return follow(CALLS, options, output, problems)
 }
 
 /** Writes what agents do after faults, in the same way. */
 export function followVerdicts(
-  options: TapOptions,
+  options: FollowRequest,
   output?: TapOutput,
   problems?: Problems,
 ): Promise<number> {
@@ -84,7 +73,7 @@ type Say = (from: string, text: string) => void
 
 function follow<E extends Endpoint>(
   lines: Lines<E>,
-  options: TapOptions,
+  options: FollowRequest,
   output: TapOutput = process.stdout,
   problems: Problems = process.stderr,
 ): Promise<number> {
@@ -125,7 +114,7 @@ function follow<E extends Endpoint>(
 /** Opens the streams of all sidecars; fails where none of them was ever there. */
 function openStreams<E extends Endpoint>(
   { endpoint, client, what, missing }: Lines<E>,
-  { endpoints, readToken, query }: TapOptions,
+  { endpoints, readToken, query }: FollowRequest,
   say: Say,
   onLine: (address: string, value: unknown) => void,
   fail: (error: Error) => void,

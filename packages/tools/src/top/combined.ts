@@ -1,23 +1,13 @@
 import { type Rates, sumOf, sumRates } from './rates.ts'
 import type { SidecarView } from './sidecar-view.ts'
-import type { ErrorKind, Fault, Rule, Snapshot } from './read-snapshot.ts'
+import type { ErrorKind, Rule, Snapshot } from './read-snapshot.ts'
 
-export interface Combined {
-  readonly rules: readonly CombinedRule[]
-  readonly tools: readonly CombinedTool[]
-  readonly errors: readonly ErrorKind[]
-  readonly faults: readonly Fault[]
-  /** Undefined until a sidecar reports rates. */
-  readonly rates: Rates | undefined
-  readonly trend: readonly (Rates | undefined)[]
-  /** The sidecar numbers by rules digest; empty when all digests are equal. */
-  readonly digests: readonly { readonly digest: string; readonly sidecars: readonly number[] }[]
-}
+export type Combined = ReturnType<typeof combine>
 
 const MAX_FAULTS = 50
 
 /** Combines the state of the sidecars that are connected. */
-export function combine(views: readonly SidecarView[]): Combined {
+export function combine(views: readonly SidecarView[]) {
   const live = views.filter(({ link }) => link === 'live')
   const rates = live.flatMap((view) => view.rates ?? [])
   return {
@@ -28,6 +18,7 @@ export function combine(views: readonly SidecarView[]): Combined {
       .flatMap((view) => view.faults)
       .sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
       .slice(0, MAX_FAULTS),
+    /** Undefined until a sidecar reports rates. */
     rates: rates.length === 0 ? undefined : sumRates(rates),
     trend: combineTrends(views),
     digests: differingDigests(views),
@@ -58,7 +49,7 @@ function combineTrends(views: readonly SidecarView[]): readonly (Rates | undefin
  * Returns the sidecar numbers by rules digest; empty when all connected sidecars have the same
  * rules.
  */
-export function differingDigests(views: readonly SidecarView[]): Combined['digests'] {
+export function differingDigests(views: readonly SidecarView[]) {
   const found = new Map<string, number[]>()
   for (const [i, { link, snapshot }] of views.entries()) {
     if (link !== 'live' || snapshot === undefined) continue
@@ -68,26 +59,9 @@ export function differingDigests(views: readonly SidecarView[]): Combined['diges
   return [...found].map(([digest, sidecars]) => ({ digest, sidecars }))
 }
 
-/** Sums up a rule over all sidecars that have the rule. */
-export interface CombinedRule {
-  readonly name: string
-  readonly faults: readonly string[]
-  readonly builtIn: boolean
-  readonly temporary: boolean
-  readonly dryRun: boolean
-  /** The state in all sidecars that have the rule; `mixed` when they differ. */
-  readonly state: RuleState | 'mixed'
-  /** The number of sidecars in which the rule is on. */
-  readonly on: number
-  /** The number of sidecars that have the rule. */
-  readonly of: number
-  readonly matched: number
-  readonly sampled: number
-  readonly applied: number
-  readonly active: number
-}
+export type CombinedRule = ReturnType<typeof combineOne>
 
-export type RuleState = Rule['phase'] | 'disarmed' | 'dry_run'
+type RuleState = Rule['phase'] | 'disarmed' | 'dry_run'
 
 interface RuleInSidecar {
   readonly rule: Rule
@@ -115,7 +89,8 @@ function stateOf({ phase, dryRun }: Rule, { armed, dryRun: allDryRun }: Snapshot
   return dryRun || allDryRun ? 'dry_run' : 'on'
 }
 
-function combineOne(all: readonly RuleInSidecar[]): CombinedRule {
+/** Sums up a rule over all sidecars that have the rule. */
+function combineOne(all: readonly RuleInSidecar[]) {
   const [{ rule, state }] = all as readonly [RuleInSidecar]
   const sum = (of: (rule: Rule) => number): number =>
     all.reduce((total, each) => total + of(each.rule), 0)
@@ -125,8 +100,11 @@ function combineOne(all: readonly RuleInSidecar[]): CombinedRule {
     builtIn: rule.builtIn,
     temporary: rule.temporary,
     dryRun: all.some((each) => each.rule.dryRun),
-    state: all.every((each) => each.state === state) ? state : 'mixed',
+    /** The state in all sidecars that have the rule; `mixed` when they differ. */
+    state: all.every((each) => each.state === state) ? state : ('mixed' as const),
+    /** The number of sidecars in which the rule is on. */
     on: all.filter((each) => each.state === 'on').length,
+    /** The number of sidecars that have the rule. */
     of: all.length,
     matched: sum(({ matched }) => matched),
     sampled: sum(({ sampled }) => sampled),

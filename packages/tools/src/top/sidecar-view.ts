@@ -2,12 +2,10 @@ import { type AdminEndpoint, endpointText } from '#admin-api'
 import { type Rates, type SidecarRates, ratesBetween } from './rates.ts'
 import type { Fault, Snapshot } from './read-snapshot.ts'
 
-/** The state of the connection to a sidecar. */
-type ConnectionState = 'connecting' | 'live' | 'lost'
-
 export interface SidecarView {
   readonly address: string
-  readonly link: ConnectionState
+  /** The state of the connection. */
+  readonly link: 'connecting' | 'live' | 'lost'
   /** The reason why the connection is lost. */
   readonly problem: string
   readonly snapshot: Snapshot | undefined

@@ -8,22 +8,12 @@ import { shortDigest } from '#base'
 import { count, rate, sampledCalls } from './figures.ts'
 import { renderReport } from './screen/screen.ts'
 import { type Rates, RATES } from './rates.ts'
-
-export interface TopOptions {
-  readonly endpoints: readonly AdminEndpoint[]
-  readonly json: boolean
-  readonly once: boolean
-  /** The token for sidecars that require a read token. */
-  readonly readToken?: string | undefined
-  readonly token: string | undefined
-  readonly noColour: boolean
-  readonly dumb: boolean
-}
+import type { TopRequest } from '../commands/top.ts'
 
 const NO_TERMINAL_WIDTH = 80
 
 /** Shows sidecars on a screen, as lines, or as JSON; resolves to the exit code. */
-export function top(options: TopOptions): Promise<number> {
+export function top(options: TopRequest): Promise<number> {
   const { endpoints, json, once, token, readToken, noColour, dumb } = options
   const { stdout: output, stdin: input } = process
   const isScreen = output.isTTY && !dumb

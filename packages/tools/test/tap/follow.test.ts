@@ -15,7 +15,7 @@ async function begin(options: { json: boolean; query?: string }, flags: readonly
   const problems: string[] = []
   const endpoints = [{ host: '127.0.0.1', port }]
   const ended = followVerdicts(
-    { endpoints, query: '', limit: 1, colours: false, ...options },
+    { endpoints, readToken: undefined, query: '', limit: 1, colours: false, ...options },
     terminal,
     {
       write: (text: string) => problems.push(text),

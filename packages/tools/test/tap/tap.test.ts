@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { tap, type TapOptions } from '../../src/tap/tap.ts'
+import type { FollowRequest } from '../../src/commands/tap.ts'
+import { tap } from '../../src/tap/tap.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { openClient, startUpstream } from '../../../../test/support/wire.ts'
@@ -14,13 +15,14 @@ const RULES =
 /** Taps until the output matches, or until the tap ends by itself. */
 function begin(
   port: number,
-  options: Partial<TapOptions> = {},
+  options: Partial<FollowRequest> = {},
   terminal = new FakeTerminal(false),
 ) {
   const problems: string[] = []
   const ended = tap(
     {
       endpoints: [{ host: '127.0.0.1', port }],
+      readToken: undefined,
       query: '',
       limit: Infinity,
       json: false,

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import type { TopOptions } from '../../src/top/top.ts'
+import type { TopRequest } from '../../src/commands/top.ts'
 import { asked } from '../../../../test/support/commands/command-line.ts'
 
-const top = (...args: string[]): TopOptions => asked(['top', ...args]) as TopOptions
+const top = (...args: string[]): TopRequest => asked(['top', ...args]) as TopRequest
 
 it('reads the usual admin port by default', () => {
   expect(top()).toEqual({
@@ -45,8 +45,8 @@ it('refuses more sidecars than one can look at', () => {
 })
 
 it('takes the token from the environment, and none that cannot be one', () => {
-  const of = (token: string): TopOptions =>
-    asked(['top'], { SQUALL_ADMIN_TOKEN: token, NO_COLOR: '1', TERM: 'dumb' }) as TopOptions
+  const of = (token: string): TopRequest =>
+    asked(['top'], { SQUALL_ADMIN_TOKEN: token, NO_COLOR: '1', TERM: 'dumb' }) as TopRequest
   expect(of('0123456789abcdef')).toMatchObject({
     token: '0123456789abcdef',
     noColour: true,
