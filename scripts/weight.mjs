@@ -10,18 +10,18 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9099 },
-  { name: 'filters', directories: ['src/filters'], budget: 7093 },
-  { name: 'rules', directories: ['src/rules'], budget: 12794 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6171 },
-  { name: 'upstream', directories: ['src/upstream'], budget: 2163 },
-  { name: 'listener', directories: ['src/listener'], budget: 16833 },
-  { name: 'admin', directories: ['src/admin'], budget: 7371 },
-  { name: 'sidecar', directories: ['src/sidecar'], budget: 2889 },
-  { name: 'cli', directories: ['src/cli'], budget: 3280 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15409 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 33203 },
-  { name: 'tools', directories: ['packages/tools/src'], budget: 2602 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9188 },
+  { name: 'filters', directories: ['src/filters'], budget: 7010 },
+  { name: 'rules', directories: ['src/rules'], budget: 12669 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6100 },
+  { name: 'upstream', directories: ['src/upstream'], budget: 2130 },
+  { name: 'listener', directories: ['src/listener'], budget: 16717 },
+  { name: 'admin', directories: ['src/admin'], budget: 7366 },
+  { name: 'sidecar', directories: ['src/sidecar'], budget: 2849 },
+  { name: 'cli', directories: ['src/cli'], budget: 3271 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15185 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32698 },
+  { name: 'tools', directories: ['packages/tools/src'], budget: 2494 },
 ]
 
 function filesBelow(directory) {

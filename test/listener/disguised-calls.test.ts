@@ -44,7 +44,11 @@ it('calls a denied tool in a session that a fault has ended', async () => {
     const params = { name, arguments: {} }
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
     const headers = { 'content-type': 'application/json', 'mcp-session-id': 's1' }
-    const response = await fetch(`http://127.0.0.1:${ruled.squall.port}/mcp`, { method: 'POST', headers, body })
+    const response = await fetch(`http://127.0.0.1:${ruled.squall.port}/mcp`, {
+      method: 'POST',
+      headers,
+      body,
+    })
     await response.arrayBuffer()
     return response.status
   }
