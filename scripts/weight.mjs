@@ -15,7 +15,7 @@ const PARTS = [
   { name: 'rules', directories: ['src/rules'], budget: 12669 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6100 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2130 },
-  { name: 'listener', directories: ['src/listener'], budget: 16717 },
+  { name: 'listener', directories: ['src/listener'], budget: 16712 },
   { name: 'admin', directories: ['src/admin'], budget: 7366 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2849 },
   { name: 'cli', directories: ['src/cli'], budget: 3271 },

@@ -11,8 +11,8 @@ export interface Glancer {
   digits(hashes: Int32Array, count: number): void
   /** Takes the first three digits of a number; returns true when its text should be read. */
   lead(digits: number): boolean
-  /** True when no more is wanted. */
-  readonly isDone: boolean
+  /** Returns true when no more is wanted. */
+  isDone(): boolean
 }
 
 const SEED = randomBytes(4).readInt32LE()
@@ -33,14 +33,14 @@ export function digitsHash(digits: string): number {
   return wordHash(digits)
 }
 
-/** Returns the first three digits of a number whose first digit is no zero. */
+/** Returns the first three digits of a number that has no leading zeros. */
 export function leadOf(digits: string): number {
   return Number(digits.slice(0, 3).padEnd(3, '0'))
 }
 
 /**
- * Shows the words and numbers of a text in lower case; returns true when it should be read. Of a
- * text in capitals, the letters of ASCII alone are made small.
+ * Shows the words and numbers of a text; returns true when it should be read. ASCII letters may be
+ * in capitals, others must be in lower case.
  */
 export function glance(text: string, to: Glancer): boolean {
   let isWanted = false
@@ -54,7 +54,7 @@ export function glance(text: string, to: Glancer): boolean {
     const code = lowerCode(text, at)
     const isDigit = code >= 0x30 && code <= 0x39
     if (isDigit && (at >= numbersTo || at === plainAt)) {
-      if (to.isDone) return isWanted
+      if (to.isDone()) return isWanted
       const end = numbersIn(text, at, to)
       isWanted ||= end < 0
       numbersTo = Math.abs(end)
@@ -107,7 +107,7 @@ function numbersIn(text: string, from: number, to: Glancer): number {
       }
     }
     to.digits(trimmed, open)
-    if (to.isDone || isLetter(lowerCode(text, at)) || digitAt(text, at + 1) < 0) break
+    if (to.isDone() || isLetter(lowerCode(text, at)) || digitAt(text, at + 1) < 0) break
     at++
   }
   return isWanted ? -at : at

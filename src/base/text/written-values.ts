@@ -136,5 +136,5 @@ export function readText(written: string, reader: Reader): void {
 }
 
 function isDone(glancer: Glancer | undefined): boolean {
-  return glancer?.isDone === true
+  return glancer?.isDone() === true
 }

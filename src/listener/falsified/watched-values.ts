@@ -9,7 +9,7 @@ const MAX_NUMBERS = 20_000
  * Looks for numbers and phrases in texts and JSON values. Keeps hashes of them, under a key of the
  * process, each with its owners.
  */
-export class WatchedValues<Owner> implements Reader, Glancer {
+export class WatchedValues<Owner> implements Reader {
   /** Remembers all that is read; undefined where nobody needs that. */
   occurred: Occurred | undefined
   readonly #values = new Map<number, readonly Owner[]>()
@@ -20,13 +20,22 @@ export class WatchedValues<Owner> implements Reader, Glancer {
   #found: Set<Owner> | undefined
   #numbers = 0
 
+  readonly glancer: Glancer = {
+    isDone: () => this.isDone,
+    word: (hash) => {
+      this.occurred?.add(hash)
+      return this.#firsts.has(hash)
+    },
+    digits: (hashes, count) => {
+      this.#numbers++
+      for (let each = 0; each < count; each++) this.occurred?.add(hashes[each]!)
+    },
+    lead: (digits) => this.#leads.has(digits),
+  }
+
   /** True when the rest of a message is not read. */
   get isDone(): boolean {
     return this.#numbers >= MAX_NUMBERS
-  }
-
-  get glancer(): Glancer {
-    return this
   }
 
   get wantsWords(): boolean {
@@ -59,20 +68,6 @@ export class WatchedValues<Owner> implements Reader, Glancer {
 
   number(form: string): void {
     this.#find(jsonHash(form))
-  }
-
-  word(hash: number): boolean {
-    this.occurred?.add(hash)
-    return this.#firsts.has(hash)
-  }
-
-  digits(hashes: Int32Array, count: number): void {
-    this.#numbers++
-    for (let each = 0; each < count; each++) this.occurred?.add(hashes[each]!)
-  }
-
-  lead(digits: number): boolean {
-    return this.#leads.has(digits)
   }
 
   /** Returns the owners of what was found since the last time; undefined without any. */
