@@ -1,6 +1,7 @@
 import { closeSync, constants, openSync, readSync, type Stats } from 'node:fs'
 import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
 import { Socket } from 'node:net'
+import { asBuffer } from './bytes.ts'
 import { parsedJson } from './json/json-in-text.ts'
 
 /** A pipe that is silent for this long fails, in milliseconds. */
@@ -84,7 +85,7 @@ export async function readUpTo(
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of stream) {
-    const bytes = Buffer.from(chunk as Uint8Array)
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : asBuffer(chunk)
     chunks.push(bytes)
     size += bytes.length
     if (size > most) break

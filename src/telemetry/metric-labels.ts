@@ -13,7 +13,7 @@ export const LABELS: Readonly<Record<LabelName, string>> = {
   direction: '`sent` to the dependency, or `received` from the dependency.',
   class: '`mcp` (streams, notifications, session ends), `http`, `upgrade`.',
   code: 'HTTP status. `none` without a response, `other` outside 100 to 599.',
-  reason: 'The cause, as a single word.',
+  reason: 'The cause, such as `bad_request`.',
   kind: '`client`, `upstream`, `tunnel` for connections; `request`, `push` for streams; the outcome for errors.',
   rule: 'Name of the rule; `other` after the first 2,000 names, or the first 1,000 of temporary faults, since the process started.',
   fault:

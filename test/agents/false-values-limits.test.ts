@@ -1,6 +1,5 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import type { Glancer } from '../../src/base/text/glance.ts'
 import { NUMBER, type Reader, readText } from '../../src/base/text/written-values.ts'
 import { Occurred, WatchedValues } from '../../src/listener/falsified/watched-values.ts'
 import { closers } from '../support/closers.ts'
@@ -167,23 +166,47 @@ it('leaves other readers of numbers at the start of their texts', () => {
 it('reads no more than a part of a message in a turn of the event loop', () => {
   const values = new WatchedValues<string>()
   values.occurred = new Occurred()
+  values.addNumber('12345e0', 'price')
   let numbers = 0
-  const glancer: Glancer = {
-    ...values.glancer,
-    digits: (hashes, count) => {
-      numbers++
-      values.glancer.digits(hashes, count)
+  const reader: Reader = {
+    wantsWords: false,
+    get isDone() {
+      return values.isDone
     },
-    lead: () => true,
+    words: () => {},
+    number: (form) => {
+      numbers++
+      values.number(form)
+    },
+    glancer: values.glancer,
   }
-  const reader: Reader = { wantsWords: true, words: () => {}, number: () => numbers++, glancer }
-  for (const text of ['1,'.repeat(500_000), '12345 '.repeat(170_000)]) {
+  for (const text of ['12345,'.repeat(170_000), '12345 '.repeat(170_000)]) {
     numbers = 0
     readText(text, reader)
     expect(numbers).toBeLessThan(20_010)
     values.take()
   }
   expect(values.occurred.isFull).toBe(true)
+})
+
+it('glances at hostile texts in linear time', () => {
+  const values = new WatchedValues<string>()
+  values.addNumber('418723e-2', 'price')
+  const spent = (text: string): number => {
+    const began = process.cpuUsage()
+    readText(text, values)
+    values.take()
+    const { user, system } = process.cpuUsage(began)
+    return user + system
+  }
+  for (const piece of ['7\\', '7,', '7 777 ', '\\u00207,', '\\n7.', '0.'.repeat(9)]) {
+    spent(piece.repeat(1_000))
+    const [short, long] = [200_000, 1_600_000].map((size) =>
+      spent(piece.repeat(size / piece.length)),
+    )
+    // Eight times the text; quadratic time would be 64 times as long.
+    expect(long!, piece).toBeLessThan(24 * short! + 20_000)
+  }
 })
 
 it('falsifies no more results than it may, and blocks their values', async () => {

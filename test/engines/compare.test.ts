@@ -48,6 +48,9 @@ test('a dropped request ends a used connection with one engine and a new one wit
   const rejected = ['http post 400 squall']
   const ended = seen(APPS, [atApp('fin', POST)], rejected)
   expect(apart(ended, seen(APPS, [atApp('kept', POST)], rejected))).toBe(0)
+  expect(apart(ended, seen(APPS, [], rejected))).toBe(1)
+  const twice = [atApp('kept', POST), atApp('fin', POST)]
+  expect(apart(seen(APPS, [atApp('kept', POST)], rejected), seen(APPS, twice, rejected))).toBe(1)
   expect(apart(used, seen(APPS, [atApp('kept', POST)], [DROPPED]))).toBe(1)
   expect(apart(used, seen(APPS, [atApp('kept', POST), atApp('kept')], [DROPPED]))).toBe(1)
 })

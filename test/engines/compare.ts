@@ -84,7 +84,7 @@ function requestsAtApp(connections: readonly AppSeen[], idleEnds: boolean): stri
   })
 }
 
-/** A request whose body was rejected: no connection was opened for it where none was ready. */
+/** A rejected request: no connection was opened for it where none was ready. */
 const REJECTED = /^http [a-z]+ 4\d\d squall$/
 /** A call or a request that nobody waited for any more. */
 const DROPPED = /^(?:call .* (?:cancelled|abandoned) |http [a-z]+ 0 )/
@@ -145,6 +145,7 @@ function appDifferences(
   const withoutOwn = unsentPairs.length / 2 + rejected
   // A connection kept by one engine only has ended with the other, and another in its place.
   const same =
+    Math.abs(left.length - right.length) <= dropped - rejected &&
     without(keptLeft, endedRight).length === 0 &&
     without(keptRight, endedLeft).length === 0 &&
     keptRight.length <= keptLeft.length + endedUnused(fast.app) + withoutOwn &&

@@ -4,11 +4,14 @@ import { formsOf } from '../../src/listener/falsified/value-forms.ts'
 import { Occurred, WatchedValues } from '../../src/listener/falsified/watched-values.ts'
 import { Random } from '../support/random.ts'
 
+const small = { kind: 'number', falseText: '0.011996', trueText: '0.0145' } as const
 const price = { kind: 'number', falseText: '4187.23', trueText: '3987.84' } as const
 
 function watching(): WatchedValues<string> {
   const values = new WatchedValues<string>()
   for (const form of formsOf(price)!.falsified) values.addNumber(form, 'price')
+  for (const form of formsOf(small)!.falsified) values.addNumber(form, 'small')
+  values.addNumber('123456785e-1', 'grouped')
   values.addText('Anna Müller, 12 Main St.', 'text')
   values.addText('ORD-41872', 'id')
   return values
@@ -37,6 +40,9 @@ describe('finds a false value', () => {
     ['[4187.23,12]', 'price'],
     ['{"note":"pay\\n4187.23"}', 'price'],
     ['{"note":"\\u20ac4187.23"}', 'price'],
+    ['at 0.012 each', 'small'],
+    [{ rate: 0.012 }, 'small'],
+    ['1,23,45,678.50', 'grouped'],
     ['order anna müller  12 main st!', 'text'],
     [{ 'ord-41872': true }, 'id'],
     ['{"note":"for\\nord-41872"}', 'id'],
@@ -97,6 +103,7 @@ it('rounds only to what the true value does not round to, and to no year', () =>
 function randomText(random: Random): string {
   const piece = random.pick([
     () => random.pick(['4187.23', '4,187.23', '4.187,23', '4187', '41872300', '0.0041872', '12']),
+    () => random.pick(['0.012', '1,23,45,678.50', '1.234.567.890,12', '1 234 567.8', '12000']),
     () => random.pick(['anna müller', 'Anna Müller, 12 Main St', 'ORD-41872', 'ord', 'EUR', 'x']),
     () =>
       random.pick(['\\n', '\\u20ac', '\\u0020', '\\\\', '\\', '\u00a0', '’', '٤', 'ﬁ', '²', '€']),

@@ -2,35 +2,36 @@ import { randomBytes } from 'node:crypto'
 
 /**
  * Receives hashes of what a text holds, so that a text is read in full only when it may hold what
- * is looked for. It may be shown more than is there, and misses nothing.
+ * is looked for. It may get more than is there, and misses nothing.
  */
 export interface Glancer {
   /** Takes a word; returns true when its text should be read. */
   word(hash: number): boolean
-  /** Takes the digits of a number: the first `count` hashes, each with more of those in front. */
-  digits(hashes: Int32Array, count: number): void
-  /** Takes the first three digits of a number; returns true when its text should be read. */
-  lead(digits: number): boolean
-  /** Returns true when no more is wanted. */
-  isDone(): boolean
+  /** Takes the digits of a number, and its first three; returns true when it should be read. */
+  number(digits: number, lead: number): boolean
+  /** Counts the digits that begin; returns false when no more are wanted. */
+  begins(): boolean
 }
 
 const SEED = randomBytes(4).readInt32LE()
 const PRIME = 0x01000193
-/** Bytes of an escape in JSON: `\n` or `\u20ac`. */
+/** The length of an escape in JSON: of `\n`, and of `\u20ac`. */
 const SHORT = 2
 const LONG = 6
+const BACKSLASH = 0x5c
+const ZERO = 0x30
+/** The groups of a number that may be followed by further ones. */
+const GROUP = { least: 2, most: 3 }
+/** The letters of a currency, which may be in front of a number. */
+const CURRENCY = 3
+/** Longer rows are lists of numbers: the first ones are not put together with all that follow. */
+const MOST_OPEN = 8
 
 /** Returns a keyed hash of a word in lower case. */
 export function wordHash(word: string): number {
   let hash = SEED
-  for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ word.charCodeAt(at), PRIME)
+  for (let at = 0; at < word.length; at++) hash = next(hash, word.charCodeAt(at))
   return hash
-}
-
-/** Returns the hash of a number by its digits without zeros at both ends. */
-export function digitsHash(digits: string): number {
-  return wordHash(digits)
 }
 
 /** Returns the first three digits of a number that has no leading zeros. */
@@ -44,78 +45,117 @@ export function leadOf(digits: string): number {
  */
 export function glance(text: string, to: Glancer): boolean {
   let isWanted = false
-  let hash = SEED
-  // In JSON within a text, a word begins behind an escape, or with its letters.
-  let plain = SEED
-  let plainAt = -1
   let isWord = false
-  let numbersTo = 0
+  let word = SEED
+  // In JSON within a text, a word begins behind an escape, or with the letters of the escape.
+  let behindEscape = SEED
+  let escapeEnd = -1
+  let wordBegin = 0
+  const row = new NumberRow(text, to)
   for (let at = 0; at <= text.length; at++) {
     const code = lowerCode(text, at)
-    const isDigit = code >= 0x30 && code <= 0x39
-    if (isDigit && (at >= numbersTo || at === plainAt)) {
-      if (to.isDone()) return isWanted
-      const end = numbersIn(text, at, to)
-      isWanted ||= end < 0
-      numbersTo = Math.abs(end)
-    }
-    if (at === plainAt) plain = SEED
+    const isDigit = digitAt(text, at) >= 0
+    if (at === escapeEnd) behindEscape = SEED
     if (isDigit || isLetter(code)) {
+      // A number may follow a letter of another script.
+      if (code > 0x7f) wordBegin = at + 1
+      else if (!isWord) wordBegin = at
       isWord = true
-      hash = Math.imul(hash ^ code, PRIME)
-      plain = Math.imul(plain ^ code, PRIME)
+      const isBegin = at === wordBegin || at === wordBegin + CURRENCY
+      if (isDigit && ((isBegin && at >= row.end) || at === escapeEnd))
+        isWanted = row.read(at) || isWanted
+      word = next(word, code)
+      behindEscape = next(behindEscape, code)
       continue
     }
     if (isWord) {
-      if (to.word(hash)) isWanted = true
-      if (plain !== hash && plain !== SEED && to.word(plain)) isWanted = true
-      hash = plain = SEED
+      isWanted = to.word(word) || isWanted
+      if (behindEscape !== word) isWanted = to.word(behindEscape) || isWanted
       isWord = false
     }
-    if (code === 0x5c) plainAt = at + escapeLength(text, at)
+    word = behindEscape = SEED
+    if (code === BACKSLASH) escapeEnd = at + escapeLength(text, at)
   }
   return isWanted
 }
 
-/** The numbers of a row that are put together with what follows. */
-const STARTS = 4
-const hashes = new Int32Array(STARTS)
-/** The hashes without the zeros at the end. */
-const trimmed = new Int32Array(STARTS)
-const leads = new Int32Array(STARTS)
+/** Reads digits with separators in between: the groups of one number, or several numbers. */
+class NumberRow {
+  /** Where the last row ends. */
+  end = 0
+  readonly #text: string
+  readonly #to: Glancer
 
-/**
- * Shows the numbers that begin at a place, with one character between any two: they may be the
- * groups of one number. Returns where they end, below zero when the text should be read.
- */
-function numbersIn(text: string, from: number, to: Glancer): number {
-  let isWanted = false
-  let at = from
-  for (let run = 0; ; run++) {
-    const own = run % STARTS
-    hashes[own] = trimmed[own] = SEED
-    leads[own] = 0
-    const open = Math.min(run + 1, STARTS)
-    for (let digit = digitAt(text, at); digit >= 0; digit = digitAt(text, ++at)) {
-      for (let each = 0; each < open; each++) {
-        if (digit === 0 && leads[each] === 0) continue
-        hashes[each] = Math.imul(hashes[each]! ^ (digit + 0x30), PRIME)
-        if (digit > 0) trimmed[each] = hashes[each]!
-        if (leads[each]! >= 100) continue
-        leads[each] = leads[each]! * 10 + digit
-        if (leads[each]! >= 100 && to.lead(leads[each]!)) isWanted = true
-      }
-    }
-    to.digits(trimmed, open)
-    if (to.isDone() || isLetter(lowerCode(text, at)) || digitAt(text, at + 1) < 0) break
-    at++
+  constructor(text: string, to: Glancer) {
+    this.#text = text
+    this.#to = to
   }
-  return isWanted ? -at : at
+
+  /** Shows each number that may begin in the row; returns true when the text should be read. */
+  read(from: number): boolean {
+    let isWanted = false
+    let open: readonly OpenNumber[] = []
+    for (let begin = from; this.#to.begins(); begin = this.end + 1) {
+      open = [...open, new OpenNumber()]
+      let at = begin
+      for (let digit = digitAt(this.#text, at); digit >= 0; digit = digitAt(this.#text, ++at))
+        for (const each of open) each.add(digit)
+      for (const { digits, lead } of open) isWanted = this.#to.number(digits, lead) || isWanted
+      this.end = at
+      if (!this.#goesOn(at)) return isWanted
+      open = open.filter((each) => each.goesOn(at - begin)).slice(1 - MOST_OPEN)
+    }
+    return isWanted
+  }
+
+  /** Returns true for a separator with a group behind it; behind a space it has three digits. */
+  #goesOn(at: number): boolean {
+    const mark = this.#text[at] ?? ''
+    const digits = [1, 2, 3, 4].map((ahead) => digitAt(this.#text, at + ahead) >= 0)
+    if (' \u00a0\u202f'.includes(mark) && mark !== '')
+      return digits[0]! && digits[1]! && digits[2]! && !digits[3]!
+    return ".,'’_".includes(mark) && mark !== '' && digits[0]!
+  }
+}
+
+/** A number that may have further groups. */
+class OpenNumber {
+  /** The hash of the digits without zeros at both ends. */
+  digits = SEED
+  #hash = SEED
+  #lead = 0
+  /** The groups that may follow; undefined within the first one. */
+  #left: number | undefined
+
+  /** The first three digits. */
+  get lead(): number {
+    if (this.#lead >= 100) return this.#lead
+    return this.#lead >= 10 ? this.#lead * 10 : this.#lead * 100
+  }
+
+  add(digit: number): void {
+    if (digit === 0 && this.#lead === 0) return
+    this.#hash = next(this.#hash, digit + ZERO)
+    if (digit > 0) this.digits = this.#hash
+    if (this.#lead < 100) this.#lead = this.#lead * 10 + digit
+  }
+
+  /** Returns true when a group may follow one of this size: decimals alone behind a long one. */
+  goesOn(size: number): boolean {
+    const isGroup = size >= GROUP.least && size <= GROUP.most
+    if (this.#left === undefined) this.#left = size > GROUP.most ? 1 : Infinity
+    else this.#left = isGroup ? this.#left - 1 : 0
+    return this.#left > 0
+  }
+}
+
+function next(hash: number, code: number): number {
+  return Math.imul(hash ^ code, PRIME)
 }
 
 function digitAt(text: string, at: number): number {
-  const code = at < text.length ? text.charCodeAt(at) : 0
-  return code >= 0x30 && code <= 0x39 ? code - 0x30 : -1
+  const digit = at < text.length ? text.charCodeAt(at) - ZERO : -1
+  return digit <= 9 ? digit : -1
 }
 
 /** Returns the code of a character, in lower case for a letter of ASCII; zero behind the end. */
@@ -131,9 +171,9 @@ function isLetter(code: number): boolean {
   return !isPunctuation && (code < 0x3000 || code >= 0x3040)
 }
 
-/** Returns the length of an escape in JSON; one for a backslash alone. */
+/** Returns the length of an escape in JSON; zero for a backslash alone. */
 function escapeLength(text: string, at: number): number {
-  const next = text[at + 1]?.toLowerCase() ?? ''
-  if (next === 'u') return /^[0-9a-f]{4}$/i.test(text.slice(at + SHORT, at + LONG)) ? LONG : 1
-  return 'bfnrt'.includes(next) && next !== '' ? SHORT : 1
+  const letter = text[at + 1]?.toLowerCase() ?? ' '
+  if (letter !== 'u') return 'bfnrt'.includes(letter) ? SHORT : 0
+  return /^[0-9a-f]{4}$/i.test(text.slice(at + SHORT, at + LONG)) ? LONG : 0
 }

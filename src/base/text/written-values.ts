@@ -6,6 +6,8 @@ export interface Reader {
   readonly wantsWords: boolean
   words(words: readonly string[]): void
   number(form: string): void
+  /** True when no more is wanted: the rest is not read. */
+  readonly isDone?: boolean
   /** Sees each text first, and says whether to read it; undefined where all are read. */
   readonly glancer?: Glancer
 }
@@ -72,12 +74,11 @@ export function canonical(text: string): string {
 
 /** Reads all strings, keys and numbers of a JSON value. */
 export function readValue(value: unknown, reader: Reader): void {
-  const { glancer } = reader
-  if (isDone(glancer)) return
+  if (reader.isDone) return
   if (typeof value === 'string') readText(value, reader)
   else if (typeof value === 'number') {
     const text = String(Math.abs(value))
-    if (glancer !== undefined && !glance(text, glancer)) return
+    if (reader.glancer && !glance(text, reader.glancer)) return
     if (reader.wantsWords) reader.words([text])
     reader.number(canonical(text))
   } else if (Array.isArray(value)) for (const each of value) readValue(each, reader)
@@ -101,10 +102,9 @@ export function wordsIn(text: string): readonly string[] {
 
 /** Reads the words and numbers of a text: prose, or JSON. */
 export function readText(written: string, reader: Reader): void {
-  const { glancer } = reader
   const isAscii = !/[\u0080-\uffff]/.test(written)
   const whole = isAscii ? written : written.normalize('NFKC').toLowerCase()
-  if (glancer !== undefined && !glance(whole, glancer)) return
+  if (reader.glancer && !glance(whole, reader.glancer)) return
   const text = whole.toLowerCase()
   if (reader.wantsWords) {
     // In JSON within a text, the letters of an escape seem to begin the word behind it.
@@ -120,7 +120,7 @@ export function readText(written: string, reader: Reader): void {
     if (token.length < LEAST_NUMBER || unit.length === 1 || unit.length > 3) continue
     const isDigits = /^\d+$/.test(token)
     if (isDigits && text[index - 1] === '/') continue
-    if (isDone(glancer)) return
+    if (reader.isDone) return
     if (isDigits) {
       reader.number(canonical(token))
       continue
@@ -128,13 +128,9 @@ export function readText(written: string, reader: Reader): void {
     const listed = token.split(/[, ]/)
     const mayBeOne = listed.length > 1 && token.length <= MAX_NUMBER
     for (const part of mayBeOne ? [token, ...listed] : listed) {
-      if (isDone(glancer)) return
+      if (reader.isDone) return
       for (const { digits, decimals } of readings(part))
         reader.number(canonical(`${digits}e${-decimals}`))
     }
   }
-}
-
-function isDone(glancer: Glancer | undefined): boolean {
-  return glancer?.isDone() === true
 }

@@ -29,7 +29,7 @@ export async function* rejoined(
 ): AsyncGenerator<Uint8Array, void> {
   try {
     yield* chunks
-    for (let step = await rest?.next(); step?.done === false; step = await rest?.next())
+    for (let step = await rest?.next(); step && step.done !== true; step = await rest?.next())
       yield step.value
   } finally {
     await rest?.return?.()

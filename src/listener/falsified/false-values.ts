@@ -148,7 +148,8 @@ export class FalseValues implements EvictableCache {
       for (const lie of read.used) used.add(lie)
       unread.push(...read.unread)
     }
-    if (owns.length > 0) entry.followed = { task, owns }
+    if (owns.length === 0) return undefined
+    entry.followed = { task, owns }
     const use = used.size > 0 ? this.#used([...used], hint) : undefined
     if (use?.isBlocked === true) return use
     const may = unread.find((lie) => isBlocking(lie, hint))
@@ -305,7 +306,7 @@ function readCall(own: Conversation, call: RequestCall, { party }: Asker): CallR
   if (call.method !== 'tools/call') return NOTHING
   const { values, lies } = own
   readValue(fieldsOf(call.params)['arguments'], values)
-  const rest = values.isDone ? lies : []
+  const rest = values.isCut ? lies : []
   const found = [...(values.take() ?? NONE)]
   if (lies.length === 0) return NOTHING
   const key = keyOf(call)
@@ -327,7 +328,7 @@ function respondedIn(
   const text = raw()
   if (text === undefined) readValue(result, values)
   else readText(text, values)
-  const isCut = values.isDone
+  const { isCut } = values
   const found = [...(values.take() ?? NONE)]
   const again = own.again.get(call) ?? []
   // The rest of a result may have the false value.

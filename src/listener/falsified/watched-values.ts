@@ -1,5 +1,5 @@
 import { jsonHash } from '../../base/json/json-hash.ts'
-import { digitsHash, type Glancer, leadOf, wordHash } from '../../base/text/glance.ts'
+import { type Glancer, leadOf, wordHash } from '../../base/text/glance.ts'
 import { type Reader, wordsIn } from '../../base/text/written-values.ts'
 
 /** The numbers that are read of one message, in a turn of the event loop. */
@@ -19,23 +19,28 @@ export class WatchedValues<Owner> implements Reader {
   readonly #leads = new Set<number>()
   #found: Set<Owner> | undefined
   #numbers = 0
+  #glanced = 0
 
   readonly glancer: Glancer = {
-    isDone: () => this.isDone,
     word: (hash) => {
       this.occurred?.add(hash)
       return this.#firsts.has(hash)
     },
-    digits: (hashes, count) => {
-      this.#numbers++
-      for (let each = 0; each < count; each++) this.occurred?.add(hashes[each]!)
+    number: (digits, lead) => {
+      this.occurred?.add(digits)
+      return this.#leads.has(lead)
     },
-    lead: (digits) => this.#leads.has(digits),
+    begins: () => this.#glanced++ < MAX_NUMBERS,
   }
 
-  /** True when the rest of a message is not read. */
+  /** True when no more numbers are read. */
   get isDone(): boolean {
     return this.#numbers >= MAX_NUMBERS
+  }
+
+  /** True when a message has more numbers than are read. */
+  get isCut(): boolean {
+    return this.isDone || this.#glanced > MAX_NUMBERS
   }
 
   get wantsWords(): boolean {
@@ -67,6 +72,7 @@ export class WatchedValues<Owner> implements Reader {
   }
 
   number(form: string): void {
+    this.#numbers++
     this.#find(jsonHash(form))
   }
 
@@ -75,8 +81,8 @@ export class WatchedValues<Owner> implements Reader {
     const found = this.#found
     this.#found = undefined
     // All that is not read may have occurred.
-    if (this.isDone) this.occurred?.fill()
-    this.#numbers = 0
+    if (this.isCut) this.occurred?.fill()
+    this.#numbers = this.#glanced = 0
     return found
   }
 
@@ -130,7 +136,7 @@ export class Occurred {
 
   /** Returns true when a number with these digits has occurred, wherever its point was. */
   hasNumber(form: string): boolean {
-    return this.#has(digitsHash(digitsOf(form)))
+    return this.#has(wordHash(digitsOf(form)))
   }
 
   #has(hash: number): boolean {

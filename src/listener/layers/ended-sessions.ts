@@ -23,7 +23,7 @@ export function endedSessions(p: StackParts): Layer<Service<Opened, Relay>> {
       const isEnd = facts.kind === 'session-end'
       if (posted !== undefined || isEnd || facts.kind === 'stream') {
         const by = p.planner?.expiredBy(session, posted?.calls ?? [])
-        // A new `initialize` is accepted, even with the id of an ended session.
+        // A new `initialize` is accepted, even with the id of an ended session, as are denied tools.
         if (by !== undefined && posted?.calls[0]?.method !== 'initialize') {
           if (isEnd) p.sessions.end(session, 'abandoned', 'injected')
           const response = expiredResponse(request.exchange.head, posted?.calls ?? [], by)

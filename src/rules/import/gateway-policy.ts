@@ -121,7 +121,7 @@ function matchOf(spec: Entry<keyof typeof SPEC.fields>, routes: readonly Item[])
 function routeMatches(spec: Entry<string>, { value, path }: Item): readonly HttpMatch[] {
   const { rules, hostnames } = fieldsOf(fieldsOf(value)['spec'])
   const atHosts = [...path, 'spec', 'hostnames']
-  if (hostnames !== undefined)
+  if (Array.isArray(hostnames) && hostnames.length > 0)
     spec.report.note('left_out', 'apply the rules to the pods of these hosts', atHosts)
   return (Array.isArray(rules) ? rules : [{}]).flatMap((rule: unknown, index) => {
     const { matches = [{}] } = isRecord(rule) ? rule : {}

@@ -48,7 +48,7 @@ export function readStored(
 }
 
 /** Returns a function that reads the files stored with a plan. */
-export function filesOf({ files }: SavedPlan): (path: string) => Promise<string> {
+function filesOf({ files }: SavedPlan): (path: string) => Promise<string> {
   return async (path) => {
     const text = files[path]
     if (text === undefined) throw new PastRunError(`${path} was not stored with the plan`)

@@ -1,8 +1,7 @@
 import type { EndCode, ExperimentResult } from '../experiment/experiment-result.ts'
 import { phasesOf } from '../experiment/experiment-tables.ts'
 import { percentage } from '#base'
-import { readAndKeep } from '../experiment/read-plan.ts'
-import { filesOf } from '../experiment/saved-plan.ts'
+import { readStored } from '../experiment/saved-plan.ts'
 import { RejectedError, rejectionError } from '../experiment/rejection.ts'
 import { batchesOf, type Condition } from '../search/condition.ts'
 import type { SearchEnd } from '../search/search-result.ts'
@@ -38,7 +37,8 @@ export async function runPoint(
     readonly decide: (batches: readonly Batch[]) => Decision['kind']
   },
 ) {
-  const { read, kept } = await readAndKeep(stored.file, text, filesOf(stored), limits)
+  const kept = { ...stored, text }
+  const read = await readStored(kept, limits)
   // The whole range is checked before the first run; one stage may skip those before it.
   if (!read.ok) throw rejectionError('NOT_SEARCHABLE', 'the plan is invalid', 'change the range')
   const { plan } = read

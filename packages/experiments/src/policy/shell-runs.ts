@@ -21,6 +21,7 @@ const RUNS_INPUT =
 /** Settings that name a program: variables, and those of git. */
 const SETS_PROGRAM = /^(?:[A-Z_]+|\w+(?:\.[\w-]+)+)=/
 const ALIAS = /\balias\.|GIT_CONFIG_VALUE/i
+const ALIAS_NAME = /^alias\.[^\s=]+$/i
 /** Words that make it uncertain which command runs where. */
 const UNCERTAIN = /\b(?:do|then|else|case|function|alias|CDPATH)\b|\(\s*\)/
 const MAX_SHELLS = 4
@@ -112,14 +113,22 @@ class Walk {
       found.push(...(this.#scripts.get(scriptOf(word)) ?? []))
       this.#scripts.delete(scriptOf(word))
     }
+    if (!isReader) rejectAlias(words)
     const isAlias = words.some((word) => ALIAS.test(word))
-    // The name of an alias runs nothing.
-    const aliased = isAlias ? found.filter((text) => !/^alias\.[\w-]+$/i.test(text)) : []
+    const aliased = isAlias ? found.filter((text) => !ALIAS_NAME.test(text)) : []
     // A single word changes nothing.
     return [...found, ...aliased.map((text) => `git ${text}`)].filter(
       (text) => !/^[-\w./=:,+%]*$/.test(text),
     )
   }
+}
+
+/** Throws for an alias that does more than read: later commands run it with words of their own. */
+function rejectAlias(words: readonly string[]): void {
+  const at = words.findIndex((word) => ALIAS_NAME.test(word))
+  const value = at < 0 ? [] : words.slice(at + 1)
+  if (value.length > 0 && !isReading(['git', ...value.join(' ').split(' ')]))
+    throw new UncheckedError('it sets a git alias that may change files; write the command itself')
 }
 
 function scriptOf(path: string): string {

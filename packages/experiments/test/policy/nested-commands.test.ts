@@ -9,6 +9,14 @@ import { callProblems } from '../../src/policy/reach.ts'
 
 /** Commands that run others: each would change the policy, its guards, or faults. */
 const REFUSED = [
+  "git config alias.r '!squall fault add --abort 503'",
+  "git config alias.s '!squall mcp approve x'",
+  "git config alias.r '!git reset --hard' && git r",
+  "git config --global alias.r '!rm -rf *'",
+  'git config alias.z stash && git z',
+  'git config alias.r reset && git r --hard',
+  'git config alias.c clean; git c -fd',
+  'git config alias.s !squall; git s fault add --abort 503',
   'git restore --staged --worktree .',
   'echo $(( (1) <<A ))\nrm squall-policy.yaml\nA',
   'npm rm -D mcp-squall',
@@ -182,6 +190,8 @@ const REFUSED = [
 /** The same programs, where they change nothing that is guarded. */
 const ALLOWED = [
   'git config alias.st status',
+  "git config alias.l 'log --oneline'",
+  'git config --get alias.l',
   "node -e '/** a */ console.log(1)'",
   "cat > src/y.ts <<'EOF'\n/** Names a place. */\nexport const at = (x) => `${x}/.mcp`\nEOF",
   'cat > Makefile <<EOF\nclean:\n\trm -rf ${OUT}/*\nEOF',

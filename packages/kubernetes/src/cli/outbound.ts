@@ -106,7 +106,7 @@ export function captureText({ network, port, to }: Capture): string {
   return `${address}:${port} to ${to}`
 }
 
-export type ApiServer = ReturnType<typeof apiServerOf>
+export type ApiServer = NonNullable<ReturnType<typeof apiServerOf>>
 
 /**
  * Returns the address of the API server, as a pod receives it; undefined outside of a pod. Throws a
@@ -126,7 +126,7 @@ export function apiServerOf(env: Environment) {
 
 /** Returns the addresses of the API server, whose host may be a name. Throws a `UsageError`. */
 export async function apiServerAddresses(
-  server: ApiServer,
+  server: ApiServer | undefined,
   captures: readonly Capture[],
 ): Promise<readonly Excluded[]> {
   if (server === undefined || !captures.some(({ port }) => port === server.port)) return []

@@ -145,7 +145,10 @@ async function startRedirect({ plan, apiServer, dryRun, nft }: RedirectRequest):
   return 0
 }
 
-async function withApiServer(plan: RedirectPlan, server: ApiServer): Promise<RedirectPlan> {
+async function withApiServer(
+  plan: RedirectPlan,
+  server: ApiServer | undefined,
+): Promise<RedirectPlan> {
   const { outbound } = plan
   if (outbound === undefined) return plan
   return {

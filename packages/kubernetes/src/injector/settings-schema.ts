@@ -61,7 +61,7 @@ export const SETTINGS_SCHEMA = section({
 })
 
 /** The operator's settings for every pod. Made by `parseInjectorSettings`. */
-export interface InjectorSettings extends Type.Static<typeof SETTINGS_SCHEMA> {
+export interface InjectorSettings extends Readonly<Type.Static<typeof SETTINGS_SCHEMA>> {
   readonly image: string
   /** Version of the injector, for the status. */
   readonly version: string
@@ -72,7 +72,8 @@ function text(fallback: string) {
 }
 
 function texts(fallback: readonly string[]) {
-  return Type.Array(Type.String({ minLength: 1 }), { maxItems: 256, default: fallback })
+  const items = Type.String({ minLength: 1 })
+  return Type.Unsafe<readonly string[]>(Type.Array(items, { maxItems: 256, default: fallback }))
 }
 
 function port(fallback: number) {

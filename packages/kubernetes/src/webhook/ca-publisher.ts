@@ -26,7 +26,7 @@ export interface CertificateParts {
 
 const REQUEST_MS = 5_000
 
-/** A check of a certificate and its CA. */
+/** How a certificate and its CA are checked. */
 interface Checks {
   /** Does what is due. Returns true once its result can be used. */
   readonly check: (signal: AbortSignal) => Promise<boolean>
@@ -35,8 +35,15 @@ interface Checks {
   readonly pauseMs: (failures: number) => number
 }
 
-/** Repeats a check until closed. `start` resolves when it has passed for the first time. */
-export function repeatedly({ check, failed, pauseMs }: Checks) {
+/** Keeps certificates and CAs up to date. */
+export interface Publisher {
+  /** Begins to check; resolves when a check has passed for the first time. */
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Repeats a check until closed. */
+export function repeatedly({ check, failed, pauseMs }: Checks): Publisher {
   const closing = new AbortController()
   const { signal } = closing
   let running: Promise<void> | undefined
@@ -59,7 +66,7 @@ export function repeatedly({ check, failed, pauseMs }: Checks) {
       new Promise<void>((resolve) => {
         running = run(resolve).finally(resolve)
       }),
-    close: async (): Promise<void> => {
+    close: async () => {
       closing.abort()
       await running
     },

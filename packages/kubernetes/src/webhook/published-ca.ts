@@ -32,6 +32,7 @@ export function publishedCa(file: string, options: PublishOptions, parts: Certif
       const isChanged = await publish(options, parts, splitPem(ca), true, signal)
       trusted = ca
       publishedAt = now()
+      // API servers need time to trust a new CA.
       if (isFirst && isChanged) await sleep(settleMs, undefined, { signal })
       return true
     },

@@ -14,7 +14,7 @@ import { CertificateError, ServingCertificate } from './serving-certificate.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { managedCertificate, type ManagedOptions } from './managed-certificate.ts'
 import { MountedCertificate } from './mounted-certificate.ts'
-import type { CertificateParts, PublishOptions } from './ca-publisher.ts'
+import type { CertificateParts, Publisher, PublishOptions } from './ca-publisher.ts'
 import { publishedCa } from './published-ca.ts'
 import { bodyBudget } from './review-body.ts'
 import { createReviewServer } from './review-server.ts'
@@ -205,10 +205,7 @@ async function follow(
 }
 
 /** Returns a publisher after its first check that has passed, or at `stop`. */
-async function begun<Publisher extends ReturnType<typeof managedCertificate>>(
-  publisher: Publisher,
-  stop: AbortSignal,
-): Promise<Publisher> {
+async function begun<Any extends Publisher>(publisher: Any, stop: AbortSignal): Promise<Any> {
   const giveUp = (): void => void publisher.close()
   stop.addEventListener('abort', giveUp)
   if (stop.aborted) giveUp()
