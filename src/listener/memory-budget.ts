@@ -38,7 +38,6 @@ interface Waiting {
 
 /** Limits the memory of all in-flight messages. */
 export class MemoryBudget implements ByteBudget {
-  held = 0
   readonly limit: number
   /** The memory that faults keep for later calls, as long as nothing else needs it. */
   readonly cacheBudget = new CacheMemory(this)
@@ -51,15 +50,20 @@ export class MemoryBudget implements ByteBudget {
     client_cut: 0,
     kept_dropped: 0,
   }
+  #held = 0
   readonly #waiting: Waiting[] = []
 
   constructor(limit: number) {
     this.limit = limit
   }
 
+  get held(): number {
+    return this.#held
+  }
+
   /** True while more than the limit is held. */
   get exceeded(): boolean {
-    return this.held > this.limit
+    return this.#held > this.limit
   }
 
   /**
@@ -67,26 +71,26 @@ export class MemoryBudget implements ByteBudget {
    * the budget is left for what cannot wait.
    */
   isBehind(unread: number): boolean {
-    return unread > SMALL && (heavyWork.full || this.held > this.limit / 2)
+    return unread > SMALL && (heavyWork.full || this.#held > this.limit / 2)
   }
 
   take(bytes: number): boolean {
     const limit = bytes <= SMALL ? this.limit * (1 + RESERVE) : this.limit
-    if (this.held + this.cacheBudget.bytes + bytes > limit) this.cacheBudget.drop()
-    if (this.held + bytes > limit) return false
-    this.held += bytes
+    if (this.#held + this.cacheBudget.bytes + bytes > limit) this.cacheBudget.drop()
+    if (this.#held + bytes > limit) return false
+    this.#held += bytes
     return true
   }
 
   /** Counts bytes that are held already; returns false when the limit is exceeded. */
   add(bytes: number): boolean {
-    this.held += bytes
-    if (this.held + this.cacheBudget.bytes > this.limit) this.cacheBudget.drop()
-    return this.held <= this.limit
+    this.#held += bytes
+    if (this.#held + this.cacheBudget.bytes > this.limit) this.cacheBudget.drop()
+    return this.#held <= this.limit
   }
 
   give(bytes: number): void {
-    this.held -= bytes
+    this.#held -= bytes
     if (this.#waiting.length > 0) this.#serve()
   }
 

@@ -38,12 +38,11 @@ export interface SidecarParts extends Omit<PortContext, 'rareLog' | 'memory' | '
 
 /** Runs all listeners of the process. */
 export class Sidecar {
-  /** The port for standard streams; undefined without one, and before `listen`. */
-  stdio: StdioPort | undefined
   readonly memory: MemoryBudget
   readonly markers: TrustedMarkers
   readonly #options: SidecarOptions
   readonly #context: PortContext
+  #stdio: StdioPort | undefined
   readonly #attached: StdioPort[] = []
   #outbound: readonly OutboundListener[] = []
   readonly #outboundCounts: OutboundCounts
@@ -94,6 +93,11 @@ export class Sidecar {
     return this.#ports.filter(({ isOutbound }) => !isOutbound)
   }
 
+  /** The port for standard streams; undefined without one, and before `listen`. */
+  get stdio(): StdioPort | undefined {
+    return this.#stdio
+  }
+
   /** Binds every listener and returns the bound addresses. */
   async listen(): Promise<BoundAddress[]> {
     const bound: BoundAddress[] = []
@@ -109,7 +113,7 @@ export class Sidecar {
     const { stdio } = this.#options
     if (stdio !== undefined) {
       const { stdin: input, stdout: output, stderr: errors } = process
-      this.stdio = await this.attach(stdio, { input, output, errors })
+      this.#stdio = await this.attach(stdio, { input, output, errors })
     }
     for (const files of this.#files) await files.watch()
     // Bytes that arrived while the process stood still are read before a client counts as slow.

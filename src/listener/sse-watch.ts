@@ -23,8 +23,6 @@ export type OnFrame = (frame: SseFrame, mark: ForeignMark) => void
 
 /** Reads the events of a stream in any coding, without affecting the stream. */
 export class SseWatch {
-  /** True when an event could not be read, because of its coding, damage or size. */
-  missed: boolean
   readonly #framer: SseFramer
   readonly #budget: ByteBudget
   /** Created for the first large event. */
@@ -34,6 +32,7 @@ export class SseWatch {
   readonly #sign: FindSign
   readonly #decoder: Transform | undefined
   readonly #readable: boolean
+  #missed: boolean
   #mark: ForeignMark = 0
   /** The bytes of events that could not be read. */
   missedBytes = 0
@@ -49,13 +48,18 @@ export class SseWatch {
     this.#onFrame = onFrame
     this.#emit = (frame) => this.#event(frame)
     this.#readable = coding !== 'unknown'
-    this.missed = !this.#readable
+    this.#missed = !this.#readable
     this.#decoder = decoderFor(coding)
     this.#decoder?.on('data', (chunk: Uint8Array) => this.#decoded(chunk))
     // A damaged stream only ends the reading; the client gets its bytes.
     this.#decoder?.on('error', () => {
-      this.missed = true
+      this.#missed = true
     })
+  }
+
+  /** True when an event could not be read, because of its coding, damage or size. */
+  get missed(): boolean {
+    return this.#missed
   }
 
   /** The bytes that are held and were not read. */
@@ -79,7 +83,7 @@ export class SseWatch {
       if (this.#readable) this.#read(asBuffer(chunk))
     } else if (decoder.writableLength > MOST_QUEUED) {
       // The stream must not wait for the decoder, and memory stays bounded.
-      this.missed = true
+      this.#missed = true
       decoder.destroy()
     } else if (!decoder.destroyed) {
       this.#coded += chunk.length
@@ -127,7 +131,7 @@ export class SseWatch {
         this.#deliver(frame)
       } catch {
         // No caller can handle the error here.
-        this.missed = true
+        this.#missed = true
       }
     })
   }
@@ -140,7 +144,7 @@ export class SseWatch {
   }
 
   #miss(bytes: number): void {
-    this.missed = true
+    this.#missed = true
     this.missedBytes += bytes
   }
 
@@ -192,7 +196,7 @@ export class SseWatch {
         throw new Error('compression ratio too high')
       this.#read(asBuffer(chunk))
     } catch {
-      this.missed = true
+      this.#missed = true
       this.#decoder?.destroy()
     }
   }

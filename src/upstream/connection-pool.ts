@@ -49,12 +49,11 @@ const LONG_IDLE = 1_000
  * towards the upstream's own timeout.
  */
 export class ConnectionPool<C extends PooledConnection> {
-  /** Connections that are open right now. */
-  connected = 0
   readonly #options: ConnectionPoolOptions<C>
   readonly #idle: C[] = []
   readonly #connections = new Set<C>()
   readonly #events: ConnectionEvents<C>
+  #connected = 0
 
   constructor(options: ConnectionPoolOptions<C>) {
     this.#options = options
@@ -67,6 +66,11 @@ export class ConnectionPool<C extends PooledConnection> {
         if (!ended.busy) this.#retire(ended)
       },
     }
+  }
+
+  /** Connections that are open right now. */
+  get connected(): number {
+    return this.#connected
   }
 
   /** Connections that are open, or being opened. */
@@ -162,7 +166,7 @@ export class ConnectionPool<C extends PooledConnection> {
   }
 
   #count(delta: number): void {
-    this.connected += delta
+    this.#connected += delta
     this.#options.onConnections(delta)
   }
 

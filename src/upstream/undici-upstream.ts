@@ -128,7 +128,6 @@ function dispatchOptions(
 
 /** Passes undici's callbacks for one request to its sink. */
 class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandler {
-  done = false
   readonly #pool: ConnectionPool<UndiciConnection>
   readonly #connection: UndiciConnection
   #sink: ResponseSink
@@ -137,6 +136,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
   /** True when the body may arrive after the head. */
   isStream = false
   #resume: (() => void) | undefined
+  #done = false
   /** True when the sink has the whole response, but undici does not. */
   #ended = false
   #paused = false
@@ -155,26 +155,30 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
     connection.guard.owner = this
   }
 
+  get done(): boolean {
+    return this.#done
+  }
+
   resume(): void {
-    if (this.done) return
+    if (this.#done) return
     this.#paused = false
     this.#resume?.()
     if (!this.#paused) this.#connection.guard.resume()
   }
 
   abort(): void {
-    if (this.done) return
-    this.done = true
+    if (this.#done) return
+    this.#done = true
     this.#pool.discard(this.#connection)
   }
 
   onConnect(): void {
     // `abort` destroys the connection itself, because undici's abort needs an open connection.
-    if (this.isStream) setImmediate(() => this.done || this.#connection.head.flush())
+    if (this.isStream) setImmediate(() => this.#done || this.#connection.head.flush())
   }
 
   onHeaders(status: number, lines: Buffer[], resume: () => void, reason: string): boolean {
-    if (this.done) return true
+    if (this.#done) return true
     if (this.#connection.statusLine.foreign) {
       this.#reject('unsupported HTTP version; expected HTTP/1.0 or HTTP/1.1')
       return true
@@ -200,7 +204,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
     }
     // No body follows. A 304 may declare the length of the omitted body, and undici would report
     // the missing bytes as a broken response.
-    if ((status === 204 || status === 304) && !this.done) {
+    if ((status === 204 || status === 304) && !this.#done) {
       this.#ended = true
       this.#sink.end([])
     }
@@ -209,7 +213,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
 
   onData(chunk: Buffer): boolean {
     // After a pause undici may deliver an empty chunk; pausing for that would never end.
-    if (this.done || chunk.length === 0 || this.#sink.data(chunk)) return true
+    if (this.#done || chunk.length === 0 || this.#sink.data(chunk)) return true
     this.#paused = true
     this.#connection.guard.pause()
     return false
@@ -220,8 +224,8 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
   }
 
   onComplete(trailers: string[] | Buffer[] | null): void {
-    if (this.done) return
-    this.done = true
+    if (this.#done) return
+    this.#done = true
     const connection = this.#connection
     if (this.#ended) {
       this.#pool.release(connection)
@@ -239,14 +243,14 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
 
   /** Ends an exchange whose response cannot be used. */
   #reject(message: string): void {
-    this.done = true
+    this.#done = true
     this.#pool.discard(this.#connection)
     this.#sink.fail({ kind: 'protocol', message })
   }
 
   onError(error: Error): void {
-    if (this.done) return
-    this.done = true
+    if (this.#done) return
+    this.#done = true
     const failure = failureOf(error, this.#connection.state, this.#connection.error)
     this.#pool.discard(this.#connection)
     if (this.#ended) return

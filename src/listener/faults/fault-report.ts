@@ -245,23 +245,27 @@ const CAPACITY = 200
 
 /** Keeps the last injected faults, and counts all. */
 export class RecentFaults {
-  /** The number of injected faults, with those dropped from the list. */
-  total = 0
   /** A ring; the oldest is at `total` modulo the capacity, once the ring is full. */
   readonly #kept: RecentFault[] = []
   readonly #capacity: number
+  #total = 0
 
   constructor(capacity = CAPACITY) {
     this.#capacity = capacity
   }
 
+  /** The number of injected faults, with those dropped from the list. */
+  get total(): number {
+    return this.#total
+  }
+
   add(fault: RecentFault): void {
-    this.#kept[this.total++ % this.#capacity] = fault
+    this.#kept[this.#total++ % this.#capacity] = fault
   }
 
   /** Returns the kept faults, newest first. */
   list(): readonly RecentFault[] {
-    const oldest = this.total % this.#capacity
+    const oldest = this.#total % this.#capacity
     return [...this.#kept.slice(oldest), ...this.#kept.slice(0, oldest)].toReversed()
   }
 }

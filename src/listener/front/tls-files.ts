@@ -26,10 +26,10 @@ const POLL = 30_000
  * material.
  */
 export class TlsFiles {
-  material: SecureContextOptions
   readonly #paths: TlsPaths
   readonly #logger: Logger
   readonly #onChange: (material: SecureContextOptions) => void
+  #material: SecureContextOptions
   #files: WatchedFiles | undefined
   #closed = false
   #lastError: string | undefined
@@ -42,7 +42,11 @@ export class TlsFiles {
     this.#paths = paths
     this.#logger = logger
     this.#onChange = onChange
-    this.material = readMaterial(paths)
+    this.#material = readMaterial(paths)
+  }
+
+  get material(): SecureContextOptions {
+    return this.#material
   }
 
   async watch(): Promise<void> {
@@ -71,8 +75,8 @@ export class TlsFiles {
       return
     }
     this.#lastError = undefined
-    if (sameMaterial(material, this.material)) return
-    this.material = material
+    if (sameMaterial(material, this.#material)) return
+    this.#material = material
     this.#onChange(material)
     this.#logger.info({ files: this.#paths }, 'TLS files were reloaded')
   }

@@ -45,8 +45,6 @@ export interface PumpParts {
 
 /** Carries the bytes of one direction of a connection, with backpressure. */
 export class Pump implements Stalled {
-  /** True when the sender has ended, although bytes may wait. */
-  hasEnded = false
   /** When bytes began to wait; negative when none do. */
   stalledAt = -1
   readonly #parts: PumpParts
@@ -57,6 +55,7 @@ export class Pump implements Stalled {
   #weight = 0
   /** The bytes that the budget counts for the buffers of a receiver that does not read. */
   #buffered = 0
+  #hasEnded = false
   #isFull = false
   /** When a slow link is free again. */
   #freeAt = 0
@@ -72,9 +71,14 @@ export class Pump implements Stalled {
     this.#parts = parts
     parts.from.on('data', (bytes: Buffer) => this.#take(bytes))
     parts.from.once('end', () => {
-      this.hasEnded = true
+      this.#hasEnded = true
       this.flush()
     })
+  }
+
+  /** True when the sender has ended, although bytes may wait. */
+  get hasEnded(): boolean {
+    return this.#hasEnded
   }
 
   /** True while bytes wait, here or for a receiver that does not read. */
@@ -126,7 +130,7 @@ export class Pump implements Stalled {
       }
       if (!this.#send(to, piece, now)) return
     }
-    if (this.hasEnded && !to.writableEnded) to.end()
+    if (this.#hasEnded && !to.writableEnded) to.end()
     else if (from.isPaused()) from.resume()
   }
 

@@ -29,14 +29,13 @@ export class StartError extends Error {
  * that signals go to the group of its processes.
  */
 export class ServerProcess {
-  /** True when Squall has ended the output, maybe within a line. */
-  isCut = false
   readonly output: Readable
   /** Standard error. */
   readonly errors: Readable
   readonly input: PipeWriter
   readonly exited: Promise<ServerExit>
   #hasExited = false
+  #isCut = false
   #suspended = 0
   #waker: ChildProcess | undefined
   readonly #group: number
@@ -85,9 +84,14 @@ export class ServerProcess {
     return !this.#hasExited
   }
 
+  /** True when Squall has ended the output, maybe within a line. */
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
   /** Sends a signal to the server, if it still runs; a suspended server continues. */
   kill(signal: NodeJS.Signals): void {
-    this.isCut ||= signal === 'SIGKILL'
+    this.#isCut ||= signal === 'SIGKILL'
     this.#signal(signal)
     if (this.#suspended > 0) this.#signal('SIGCONT')
   }
@@ -119,7 +123,7 @@ export class ServerProcess {
 
   /** Reads no more from processes that outlive the command. */
   release(): void {
-    this.isCut = true
+    this.#isCut = true
     this.output.destroy()
     this.errors.destroy()
   }

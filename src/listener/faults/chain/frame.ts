@@ -77,16 +77,14 @@ export class PieceQueue<Piece extends ChainFrame | Uint8Array> implements AsyncI
   Piece,
   undefined
 > {
-  /** True when the input has ended. */
-  closed = false
-  /** The waiting bytes. */
-  size = 0
   /** Called when there is room again. */
   protected readonly onDrain: () => void
   readonly #highWater: number
   readonly #memory: ByteBudget | undefined
   readonly #waiting = new Fifo<Piece>()
   readonly #readers = new Fifo<Reader<Piece>>()
+  #size = 0
+  #closed = false
   #failure: Error | undefined
   /** The pieces read since the reader last waited. */
   #taken = 0
@@ -100,13 +98,23 @@ export class PieceQueue<Piece extends ChainFrame | Uint8Array> implements AsyncI
     this.#memory = memory
   }
 
+  /** The waiting bytes. */
+  get size(): number {
+    return this.#size
+  }
+
   /** True while the sender must pause. */
   get behind(): boolean {
-    return this.size > this.#highWater || this.#waiting.length > MOST_PIECES
+    return this.#size > this.#highWater || this.#waiting.length > MOST_PIECES
+  }
+
+  /** True when the input has ended. */
+  get closed(): boolean {
+    return this.#closed
   }
 
   push(piece: Piece): void {
-    if (this.closed) return
+    if (this.#closed) return
     const reader = this.#readers.shift()
     if (reader !== undefined) {
       reader.resolve({ done: false, value: piece })
@@ -114,15 +122,15 @@ export class PieceQueue<Piece extends ChainFrame | Uint8Array> implements AsyncI
     }
     this.#waiting.push(piece)
     const size = sizeOf(piece)
-    this.size += size
+    this.#size += size
     this.#memory?.take(size * PARSED + FRAME)
   }
 
   /** Drops all waiting pieces and ends the input. */
   drop(): void {
-    this.#memory?.give(this.size * PARSED + this.#waiting.length * FRAME)
+    this.#memory?.give(this.#size * PARSED + this.#waiting.length * FRAME)
     this.#waiting.clear()
-    this.size = 0
+    this.#size = 0
     this.#failure = undefined
     this.close()
   }
@@ -138,14 +146,14 @@ export class PieceQueue<Piece extends ChainFrame | Uint8Array> implements AsyncI
     }
     this.#taken = 0
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
-    if (this.closed) return Promise.resolve(DONE)
+    if (this.#closed) return Promise.resolve(DONE)
     return new Promise((resolve, reject) => this.#readers.push({ resolve, reject }))
   }
 
   /** Ends the input; waiting pieces are still read, then `failure` is reported. */
   close(failure?: Error): void {
-    if (this.closed) return
-    this.closed = true
+    if (this.#closed) return
+    this.#closed = true
     this.#failure = failure
     for (const { resolve, reject } of this.#readers.takeAll()) {
       if (failure === undefined) resolve(DONE)
@@ -157,7 +165,7 @@ export class PieceQueue<Piece extends ChainFrame | Uint8Array> implements AsyncI
     const wasBehind = this.behind
     const value = this.#waiting.shift()!
     const size = sizeOf(value)
-    this.size -= size
+    this.#size -= size
     this.#memory?.give(size * PARSED + FRAME)
     if (wasBehind && !this.behind) this.onDrain()
     return { done: false, value }

@@ -221,18 +221,22 @@ const BROKEN: Failure = { kind: 'closed', message: 'a fault broke the framing of
  * be read as the next response, are dropped; a body that is too short ends with the connection.
  */
 export class FramedSink {
-  /** True when the body exceeded the declared length. */
-  full = false
   readonly #sink: ResponseSink
   readonly #request: RequestHead
   /** The declared bytes that were not sent; undefined without a declared length. */
   #owed: number | undefined
   #broken = false
+  #full = false
   #empty = false
 
   constructor(sink: ResponseSink, request: RequestHead) {
     this.#sink = sink
     this.#request = request
+  }
+
+  /** True when the body exceeded the declared length. */
+  get full(): boolean {
+    return this.#full
   }
 
   head(head: ResponseHead): void {
@@ -258,13 +262,13 @@ export class FramedSink {
       this.#owed = owed - bytes.length
       return this.#sink.data(bytes)
     }
-    this.full = true
+    this.#full = true
     this.#owed = 0
     return owed === 0 || this.#sink.data(bytes.subarray(0, owed))
   }
 
   end(trailers: HeaderLines): void {
-    if (this.#broken || this.full || (this.#owed ?? 0) > 0) this.#sink.fail(BROKEN)
+    if (this.#broken || this.#full || (this.#owed ?? 0) > 0) this.#sink.fail(BROKEN)
     else this.#sink.end(trailers)
   }
 }
