@@ -1,5 +1,5 @@
 import { foreign } from '../base/text/foreign-text.ts'
-import type { Call, ClientInfo, JsonRpcId } from '../mcp/call.ts'
+import type { Call, ClientInfo, JsonRpcId, Origin, Outcome } from '../mcp/call.ts'
 import type { ErrorText } from '../mcp/error-text.ts'
 import { redactText } from './redact-text.ts'
 import type { ShownIds, ShownTask } from './shown-ids.ts'
@@ -34,19 +34,54 @@ export interface CallSource {
   readonly resumedAt: number
 }
 
+/**
+ * One call as the tap and the call log show it: who called what, how it ended and why. It has
+ * nothing of arguments, results and messages.
+ */
+export interface CallLine {
+  /** ISO 8601. */
+  readonly at: string
+  readonly method: string
+  /** The tool of a `tools/call`, or of the call that began a task. */
+  readonly tool?: string | undefined
+  readonly id?: string | number | undefined
+  /** Name and version that the client states. */
+  readonly client?: string | undefined
+  /** Prefix of a session hash. */
+  readonly session?: string | undefined
+  /** The task, where calls are grouped: its key as ids are shown, or the start of a hash. */
+  readonly task?: string | undefined
+  readonly outcome: Outcome
+  readonly origin: Origin
+  /** The HTTP status, where the status is the error. */
+  readonly status?: number | undefined
+  /** The code of a JSON-RPC error. */
+  readonly code?: number | undefined
+  /**
+   * From the request's last byte to the response's; missing for calls that are meant to stay open.
+   */
+  readonly durationMs?: number | undefined
+  /** The part of the upstream; missing when the upstream did not get the call. */
+  readonly upstreamMs?: number | undefined
+  /** The size of the request; missing for a call in a batch. */
+  readonly requestBytes?: number | undefined
+  /** The size of the message with the result, where it was seen apart from others. */
+  readonly resultBytes?: number | undefined
+  /** True when the call ended well, but a fault changed its request or response. */
+  readonly changed?: true | undefined
+  readonly faults?: readonly FaultEffect[] | undefined
+  /** The trace id of a valid `traceparent`. */
+  readonly trace?: string | undefined
+  /** The page of the trace in the tracing tool; missing for a trace that is not sampled. */
+  readonly traceUrl?: string | undefined
+}
+
 const MAX_NAME = 128
 const MAX_CLIENT = 60
 const TOOL_CALL = 'tools/call'
 
-/**
- * One call as the tap and the call log show it: who called what, how it ended and why. It has
- * nothing of arguments, results and messages. JSON leaves undefined members out.
- */
-export type CallLine = Partial<ReturnType<typeof callLine>> &
-  Pick<ReturnType<typeof callLine>, 'at' | 'method' | 'outcome' | 'origin'>
-
-/** Shows an ended call. */
-export function callLine(call: EndedCall, at: number, ids: ShownIds) {
+/** Shows an ended call. JSON leaves undefined members out. */
+export function callLine(call: EndedCall, at: number, ids: ShownIds): CallLine {
   const { method, outcome, origin, error, seconds, upstreamSeconds, responseBytes, faults } = call
   return {
     at: new Date(at).toISOString(),
@@ -64,7 +99,7 @@ export function callLine(call: EndedCall, at: number, ids: ShownIds) {
     upstreamMs: milliseconds(upstreamSeconds),
     requestBytes: call.requestBytes,
     resultBytes: responseBytes,
-    changed: call.changed === true ? (true as const) : undefined,
+    changed: call.changed === true ? true : undefined,
     faults: faults.length > 0 ? faults.map(({ rule, fault }) => ({ rule, fault })) : undefined,
     ...ids.trace(call.span ?? call.trace),
   }
