@@ -10,17 +10,17 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9188 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9225 },
   { name: 'filters', directories: ['src/filters'], budget: 7010 },
   { name: 'rules', directories: ['src/rules'], budget: 12669 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6100 },
-  { name: 'upstream', directories: ['src/upstream'], budget: 2130 },
-  { name: 'listener', directories: ['src/listener'], budget: 16712 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6135 },
+  { name: 'upstream', directories: ['src/upstream'], budget: 2138 },
+  { name: 'listener', directories: ['src/listener'], budget: 16759 },
   { name: 'admin', directories: ['src/admin'], budget: 7366 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2849 },
   { name: 'cli', directories: ['src/cli'], budget: 3271 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15185 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32698 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15194 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32707 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2494 },
 ]
 
