@@ -19,7 +19,7 @@ const PARTS = [
   { name: 'admin', directories: ['src/admin'], budget: 7366 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2849 },
   { name: 'cli', directories: ['src/cli'], budget: 3271 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15194 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15188 },
   { name: 'experiments', directories: ['packages/experiments/src'], budget: 32707 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2494 },
 ]

@@ -7,7 +7,7 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { injectPod } from '../../packages/kubernetes/src/injector/inject-pod.ts'
 import { jsonPatch } from '../../packages/kubernetes/src/injector/json-patch.ts'
-import type { Pod } from '../../packages/kubernetes/src/injector/pod-types.ts'
+import type { Pod } from '../../packages/kubernetes/src/injector/pod.ts'
 import { inject } from '../../packages/kubernetes/test/commands/inject/manifests.ts'
 import { contexts, pods } from '../../packages/kubernetes/test/injector/pod-arbitrary.ts'
 

@@ -8,7 +8,7 @@ import type {
   Pod,
   PodSpec,
   Volume,
-} from '../../packages/kubernetes/src/injector/pod-types.ts'
+} from '../../packages/kubernetes/src/injector/pod.ts'
 import { parseInjectorSettings } from '../../packages/kubernetes/src/injector/parse-settings.ts'
 import { judge, patched } from '../support/cluster.ts'
 import { APP_IMAGE, SIDECAR_IMAGE } from './pod-images.ts'

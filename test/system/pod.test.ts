@@ -1,6 +1,6 @@
 // part: pod
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Container, Handler, Pod } from '../../packages/kubernetes/src/injector/pod-types.ts'
+import type { Container, Handler, Pod } from '../../packages/kubernetes/src/injector/pod.ts'
 import { failing } from '../live/rules-directory.ts'
 import { PATIENCE } from './patience.ts'
 import { buildImages, inspectImage, SIDECAR_IMAGE, SQUALL_IMAGE } from './pod-images.ts'

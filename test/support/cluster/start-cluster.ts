@@ -1,4 +1,4 @@
-import type { Pod } from '../../../packages/kubernetes/src/injector/pod-types.ts'
+import type { Pod } from '../../../packages/kubernetes/src/injector/pod.ts'
 import { apiCluster } from './api-cluster.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Pod } from '../../../packages/kubernetes/src/injector/pod-types.ts'
+import type { Pod } from '../../../packages/kubernetes/src/injector/pod.ts'
 
 /** A pod as the API server reports it. */
 export interface RunningPod extends Pod {

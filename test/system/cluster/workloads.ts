@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { parse, parseAllDocuments, stringify } from 'yaml'
-import type { Pod, Probe } from '../../../packages/kubernetes/src/injector/pod-types.ts'
+import type { Pod, Probe } from '../../../packages/kubernetes/src/injector/pod.ts'
 import type { RunningPod } from './running-pod.ts'
 import type { OutsideClient } from './stage.ts'
 import { APP_IMAGE, SIDECAR_IMAGE, SQUALL_IMAGE } from '../pod-images.ts'

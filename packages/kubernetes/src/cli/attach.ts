@@ -14,7 +14,7 @@ import { KubeError } from '../kube/kube-error.ts'
 import { invalidFile, readCheckedRules, rejectProduction } from '#cli'
 import { containerEnvironments } from '../injector/gatekeeper.ts'
 import { RULES_CONFIG_MAP } from '../injector/injected-names.ts'
-import type { Pod } from '../injector/pod-types.ts'
+import type { Pod } from '../injector/pod.ts'
 import {
   namespaceLabels,
   rejectOverBudget,

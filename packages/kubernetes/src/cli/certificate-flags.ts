@@ -11,6 +11,8 @@ import {
   one,
   type Values,
 } from '#cli'
+import type { PublishOptions } from '../webhook/ca-publisher.ts'
+import type { ManagedOptions } from '../webhook/managed-certificate.ts'
 import { parseObjectName } from './cluster-options.ts'
 
 const HOUR = 3_600_000
@@ -91,7 +93,7 @@ function mounted(flags: CertificateValues, directory: FlagInput) {
     const wrong = `${useless.source} has no effect with ${directory.source}${without}`
     throw invalidCombination(wrong, 'remove it')
   }
-  const publish = configuration && {
+  const publish: PublishOptions | undefined = configuration && {
     configuration: parseObjectName(configuration),
     validating: validating && parseObjectName(validating),
     checkMs: flags.certificateCheck,
@@ -128,9 +130,9 @@ function managed(flags: CertificateValues, secret: FlagInput) {
     throw invalidCombination(wrong, 'use a longer --ca-lifetime')
   }
   return {
-    kind: 'managed' as const,
+    kind: 'managed',
     secret: parseObjectName(secret),
-    hosts: [first, ...rest] as const,
+    hosts: [first, ...rest],
     configuration: parseObjectName(configuration),
     validating: validating && parseObjectName(validating),
     caMs,
@@ -138,7 +140,7 @@ function managed(flags: CertificateValues, secret: FlagInput) {
     rotateBeforeMs,
     checkMs,
     settleMs,
-  }
+  } as const satisfies Omit<ManagedOptions, 'namespace'> & { readonly kind: 'managed' }
 }
 
 function hostName(given: FlagInput): string {

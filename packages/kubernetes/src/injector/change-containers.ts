@@ -1,7 +1,7 @@
 import type { Undo } from './injection-status.ts'
 import { moveNames } from './move-names.ts'
 import type { Plan } from './sidecar-args.ts'
-import type { Container, Handler, Pod } from './pod-types.ts'
+import type { Container, Handler, Pod } from './pod.ts'
 import { Denial } from './injection.ts'
 import { type AppProbe, keptProbes, numberProbes, rewriteProbes } from './rewrite-probes.ts'
 

@@ -2,7 +2,7 @@ import { quoted } from '#base'
 import { findProduction, type Production, productionText } from '#rules'
 import { INJECTION_LABEL } from './injected-names.ts'
 import { Denial, type InjectionContext, type UntouchedReason } from './injection.ts'
-import { type Pod, runningContainers } from './pod-types.ts'
+import { type Pod, runningContainers } from './pod.ts'
 import { isAsked } from './injection-options.ts'
 
 const MIRROR = 'kubernetes.io/config.mirror'

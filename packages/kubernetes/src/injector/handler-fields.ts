@@ -1,4 +1,4 @@
-import type { Container, Handler } from './pod-types.ts'
+import type { Container, Handler } from './pod.ts'
 
 interface HandlerField {
   /** The last part of the path at which the admin port performs it. */

@@ -33,7 +33,7 @@ import {
   type Pod,
   type Container,
   runningContainers,
-} from './pod-types.ts'
+} from './pod.ts'
 import { sidecarResources } from './sidecar-resources.ts'
 import { capturedPorts, takenPorts, type TakenPort } from './taken-ports.ts'
 import { uninjectPod } from './uninject-pod.ts'

@@ -8,7 +8,7 @@ import {
 import { belowCeiling } from './ceilings.ts'
 import { INJECTION_LABEL, OUTPUT_KEYS } from './injected-names.ts'
 import { Denial, type InjectionContext } from './injection.ts'
-import type { Pod } from './pod-types.ts'
+import type { Pod } from './pod.ts'
 
 /**
  * The injection options by key: the pod's own value, or else the namespace's, or else the

@@ -1,6 +1,6 @@
 import { isRecord, oneLine, parsedJson } from '#base'
 import type { Mode } from './injection.ts'
-import type { Handler } from './pod-types.ts'
+import type { Handler } from './pod.ts'
 
 /** The record of an injection: for people, and for removing the sidecar. */
 export interface InjectionStatus {

@@ -1,5 +1,5 @@
 import type { ServicePorts } from './check-services.ts'
-import type { Pod } from './pod-types.ts'
+import type { Pod } from './pod.ts'
 import type { InjectorSettings } from './settings-schema.ts'
 
 /** Selects how traffic gets into the sidecar. */

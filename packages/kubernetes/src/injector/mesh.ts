@@ -1,5 +1,5 @@
 import type { InjectionContext } from './injection.ts'
-import { allContainers, type Pod } from './pod-types.ts'
+import { allContainers, type Pod } from './pod.ts'
 
 /** The containers of service meshes, which redirect the traffic of their pods. */
 const MESHES: ReadonlyMap<string, string> = new Map([

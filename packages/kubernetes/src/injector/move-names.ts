@@ -1,4 +1,4 @@
-import type { Container } from './pod-types.ts'
+import type { Container } from './pod.ts'
 import type { TakenPort } from './taken-ports.ts'
 
 /**

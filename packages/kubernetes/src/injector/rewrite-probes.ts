@@ -1,6 +1,6 @@
 import { actionsOf, HANDLER_FIELDS, PORT_ACTIONS, withActions } from './handler-fields.ts'
 import { APP_HEALTH } from './injected-names.ts'
-import type { Container, Handler, Probe } from './pod-types.ts'
+import type { Container, Handler, Probe } from './pod.ts'
 import type { TakenPort } from './taken-ports.ts'
 
 /** A probe of the upstream that the sidecar performs: one action, with a port number. */

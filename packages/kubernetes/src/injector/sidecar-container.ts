@@ -23,15 +23,7 @@ import {
   sidecarArgs,
   upstreamHost,
 } from './sidecar-args.ts'
-import type {
-  Container,
-  ContainerPort,
-  EnvVar,
-  ObjectMeta,
-  Pod,
-  Probe,
-  Volume,
-} from './pod-types.ts'
+import type { Container, ContainerPort, EnvVar, ObjectMeta, Pod, Probe, Volume } from './pod.ts'
 import { assignments } from './value-checks.ts'
 import { heapOption, toResources } from './sidecar-resources.ts'
 

@@ -7,7 +7,7 @@ import {
   type Quantities,
   type Resources,
   runningContainers,
-} from './pod-types.ts'
+} from './pod.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
 export type SidecarResources = InjectorSettings['resources']

@@ -1,7 +1,7 @@
 import { quoted } from '#base'
 import { ADMIN_PORT_NAME } from './injected-names.ts'
 import { isMesh } from './mesh.ts'
-import { allContainers, type Container, type ContainerPort, type Pod } from './pod-types.ts'
+import { allContainers, type Container, type ContainerPort, type Pod } from './pod.ts'
 import { Denial } from './injection.ts'
 import type { InjectorSettings } from './settings-schema.ts'
 import { type OutboundPort, outboundPorts, portsOf } from './outbound.ts'

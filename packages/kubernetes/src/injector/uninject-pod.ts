@@ -15,7 +15,7 @@ import {
   type ObjectMeta,
   type Pod,
   type PodSpec,
-} from './pod-types.ts'
+} from './pod.ts'
 import { restoreProbes } from './rewrite-probes.ts'
 
 const CONTAINERS: readonly string[] = [SIDECAR, REDIRECT]

@@ -1,5 +1,5 @@
 import { CA_DIRECTORY, CA_VOLUME, TLS_DIRECTORY, TLS_VOLUME } from './injected-names.ts'
-import { allContainers, type Pod, type Volume, type VolumeMount } from './pod-types.ts'
+import { allContainers, type Pod, type Volume, type VolumeMount } from './pod.ts'
 import { Denial } from './injection.ts'
 import { httpsHandler } from './rewrite-probes.ts'
 import type { TakenPort } from './taken-ports.ts'

@@ -8,7 +8,7 @@ import {
   type EnvVar,
   type Handler,
   type Pod,
-} from '../injector/pod-types.ts'
+} from '../injector/pod.ts'
 import { portNumber } from '../injector/rewrite-probes.ts'
 import { isWindows } from '../injector/gatekeeper.ts'
 import { literal } from '../injector/sidecar-args.ts'
@@ -117,7 +117,7 @@ function envOf({ rulesText, env }: Attachment, probePaths: readonly string[]): r
     ...env,
     ...(probePaths.length > 0 && { SQUALL_EXCLUDE_PATHS: probePaths.join(',') }),
     SQUALL_RULES_TEXT: rulesText,
-    // Ephemeral containers have no limits.
+    // Ephemeral containers have no limits: the heap is as large as with the default limit.
     NODE_OPTIONS: heapOption('256Mi'),
   }
   return [

@@ -1,5 +1,5 @@
 import { type Fields, fieldsOf, sameJson } from '#base'
-import { parsePod } from '../injector/pod-types.ts'
+import { parsePod } from '../injector/pod.ts'
 import { metadataOf } from '../kube/resources.ts'
 import { WORKLOADS } from '../manifests/pod-templates.ts'
 import {

@@ -1,4 +1,4 @@
-import { checksInTurn } from './check-turns.ts'
+import { checkQueue } from './check-queue.ts'
 import { type DecideParts, NO_POD_ENVIRONMENT, decide } from './decide-pod.ts'
 import type { Review } from './review.ts'
 import { type ReviewHandlerParts, type Route, createReviewHandler } from './review-handler.ts'
@@ -21,7 +21,7 @@ import { createReviewServer } from './review-server.ts'
 import { readBudget, readPodEnvironment, type WebhookBudget } from './pod-environment.ts'
 import { createWebhookMetrics } from './webhook-metrics.ts'
 
-/** Returns the decisions by path. The parser of rules is loaded with the first review of rules. */
+/** Returns the decisions by path. Those about rules are loaded with the first review of each. */
 function createRoutes(parts: DecideParts): ReadonlyMap<string, Route> {
   const rules = async (review: Review) =>
     (await import('./decide-rules.ts')).decideRules(review, parts)
@@ -148,7 +148,7 @@ async function decideParts(
   return {
     settings,
     minor,
-    inTurn: checksInTurn(reviewTimeoutMs),
+    inTurn: checkQueue(reviewTimeoutMs),
     podEnvironment: kube ? readPodEnvironment(kube, options, Date.now) : NO_POD_ENVIRONMENT,
     ...(kube && readBudget(kube, options, Date.now)),
     policy:

@@ -1,6 +1,6 @@
 import type { InjectionContext } from '../../src/injector/injection.ts'
 import type { InjectorSettings } from '../../src/injector/settings-schema.ts'
-import type { Pod } from '../../src/injector/pod-types.ts'
+import type { Pod } from '../../src/injector/pod.ts'
 import { parseInjectorSettings } from '../../src/injector/parse-settings.ts'
 import { uninjectPod } from '../../src/injector/uninject-pod.ts'
 

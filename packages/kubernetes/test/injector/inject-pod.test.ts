@@ -3,7 +3,7 @@ import { fieldsOf, textsOf } from '../../../../src/base/values.ts'
 import { parseCommandLine } from '../../../../test/support/commands/command-line.ts'
 import { injectPod } from '../../src/injector/inject-pod.ts'
 import type { Injection, InjectionContext } from '../../src/injector/injection.ts'
-import type { Container, Pod } from '../../src/injector/pod-types.ts'
+import type { Container, Pod } from '../../src/injector/pod.ts'
 import { parseInjectorSettings } from '../../src/injector/parse-settings.ts'
 import { contextOf, podOf, prefixed, uninjected } from './contexts.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { injectPod } from '../../src/injector/inject-pod.ts'
 import type { Injection } from '../../src/injector/injection.ts'
-import type { Container, Pod } from '../../src/injector/pod-types.ts'
+import type { Container, Pod } from '../../src/injector/pod.ts'
 import { contextOf, podOf } from './contexts.ts'
 
 // Istio's webhook leads the httpGet probes that it finds to its agent, by the same paths as the

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest'
 import { injectPod } from '../../src/injector/inject-pod.ts'
-import type { Pod } from '../../src/injector/pod-types.ts'
+import type { Pod } from '../../src/injector/pod.ts'
 import { contextOf, podOf, uninjected } from './contexts.ts'
 
 const STATUS = 'squall.dev/status'

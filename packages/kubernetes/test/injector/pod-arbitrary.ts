@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import type { InjectionContext } from '../../src/injector/injection.ts'
 import { servicePorts } from '../../src/injector/check-services.ts'
-import type { Container, Handler, Pod, Probe } from '../../src/injector/pod-types.ts'
+import type { Container, Handler, Pod, Probe } from '../../src/injector/pod.ts'
 import { contextOf } from './contexts.ts'
 
 const NUMBERS = [80, 3000, 3001, 8080, 15300, 15301] as const

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { injectPod } from '../../src/injector/inject-pod.ts'
-import type { Container, Resources } from '../../src/injector/pod-types.ts'
+import type { Container, Resources } from '../../src/injector/pod.ts'
 import { contextOf, podOf } from './contexts.ts'
 
 // A sidecar whose requests are not its limits made each Guaranteed pod Burstable: its CPUs were no

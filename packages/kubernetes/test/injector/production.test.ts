@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { injectPod } from '../../src/injector/inject-pod.ts'
 import type { Injection, InjectionContext } from '../../src/injector/injection.ts'
-import type { Pod } from '../../src/injector/pod-types.ts'
+import type { Pod } from '../../src/injector/pod.ts'
 import { contextOf, podOf } from './contexts.ts'
 
 /** The pod with its sidecar: what the sidecar is started with, and the warnings. */

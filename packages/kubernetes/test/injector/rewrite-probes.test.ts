@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseAppProbesJson } from '../../../../src/admin/probes/app-probe.ts'
 import { injectPod } from '../../src/injector/inject-pod.ts'
-import type { Container, Probe } from '../../src/injector/pod-types.ts'
+import type { Container, Probe } from '../../src/injector/pod.ts'
 import { contextOf, podOf } from './contexts.ts'
 
 const ports = [{ name: 'mcp', containerPort: 3000 }]

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { injectPod } from '../../src/injector/inject-pod.ts'
 import type { Injection } from '../../src/injector/injection.ts'
-import type { Container, Pod } from '../../src/injector/pod-types.ts'
+import type { Container, Pod } from '../../src/injector/pod.ts'
 import { contextOf, podOf, uninjected } from './contexts.ts'
 
 // An upstream that serves TLS was cut off in silence: the sidecar sent it plain HTTP, and the

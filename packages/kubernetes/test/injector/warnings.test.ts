@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { servicePorts } from '../../src/injector/check-services.ts'
 import { injectPod } from '../../src/injector/inject-pod.ts'
 import type { Injection, InjectionContext } from '../../src/injector/injection.ts'
-import type { Pod } from '../../src/injector/pod-types.ts'
+import type { Pod } from '../../src/injector/pod.ts'
 import { contextOf, podOf } from './contexts.ts'
 
 type Injected = Extract<Injection, { kind: 'injected' }>

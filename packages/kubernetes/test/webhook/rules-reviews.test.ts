@@ -3,7 +3,7 @@ import { failing } from '../../../../test/live/rules-directory.ts'
 import { judge, send, type StagedWebhook, type Verdict } from '../../../../test/support/cluster.ts'
 import { startSquall } from '../../../../test/support/commands.ts'
 import { parseInjectorSettings } from '../../src/injector/parse-settings.ts'
-import { checksInTurn } from '../../src/webhook/check-turns.ts'
+import { checkQueue } from '../../src/webhook/check-queue.ts'
 import { NO_POD_ENVIRONMENT } from '../../src/webhook/decide-pod.ts'
 import { decideRules } from '../../src/webhook/decide-rules.ts'
 import { parseReview } from '../../src/webhook/review.ts'
@@ -126,7 +126,7 @@ test('rules that were there stay stoppable: neither immutable nor other keys may
 })
 
 test('the end of all rules waits for no other check', async () => {
-  const inTurn = checksInTurn(10_000)
+  const inTurn = checkQueue(10_000)
   let open = (): void => undefined
   const gate = new Promise<void>((resolve) => (open = resolve))
   const waiting = Array.from({ length: 32 }, () => inTurn(() => gate))

@@ -6,7 +6,7 @@ const MOST_WAITING = 32
  * Returns a function that runs checks one after another: a large ConfigMap needs a thread and its
  * memory. The time limit of a review includes its wait.
  */
-export function checksInTurn(timeoutMs: number) {
+export function checkQueue(timeoutMs: number) {
   let last: Promise<unknown> = Promise.resolve()
   let waiting = 0
   return async <T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> => {
