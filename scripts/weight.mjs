@@ -10,7 +10,7 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9225 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9232 },
   { name: 'filters', directories: ['src/filters'], budget: 7010 },
   { name: 'rules', directories: ['src/rules'], budget: 12669 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6135 },

@@ -94,27 +94,34 @@ class NumberRow {
   /** Shows each number that may begin in the row; returns true when the text should be read. */
   read(from: number): boolean {
     let isWanted = false
-    let open: readonly OpenNumber[] = []
+    if (this.#isShort(from)) return false
+    let open: OpenNumber[] = []
     for (let begin = from; this.#to.begins(); begin = this.end + 1) {
-      open = [...open, new OpenNumber()]
+      open.push(new OpenNumber())
       let at = begin
       for (let digit = digitAt(this.#text, at); digit >= 0; digit = digitAt(this.#text, ++at))
         for (const each of open) each.add(digit)
       for (const { digits, lead } of open) isWanted = this.#to.number(digits, lead) || isWanted
       this.end = at
-      if (!this.#goesOn(at)) return isWanted
+      if (!this.#goesOn(at)) break
       open = open.filter((each) => each.goesOn(at - begin)).slice(1 - MOST_OPEN)
     }
     return isWanted
   }
 
+  /** Returns true for one or two digits alone: nobody looks for such numbers. */
+  #isShort(from: number): boolean {
+    this.end = digitAt(this.#text, from + 1) < 0 ? from + 1 : from + 2
+    return digitAt(this.#text, this.end) < 0 && !this.#goesOn(this.end)
+  }
+
   /** Returns true for a separator with a group behind it; behind a space it has three digits. */
   #goesOn(at: number): boolean {
-    const mark = this.#text[at] ?? ''
-    const digits = [1, 2, 3, 4].map((ahead) => digitAt(this.#text, at + ahead) >= 0)
-    if (' \u00a0\u202f'.includes(mark) && mark !== '')
-      return digits[0]! && digits[1]! && digits[2]! && !digits[3]!
-    return ".,'’_".includes(mark) && mark !== '' && digits[0]!
+    const isDigit = (ahead: number): boolean => digitAt(this.#text, at + ahead) >= 0
+    if (!isDigit(1)) return false
+    const mark = this.#text[at]!
+    if (".,'’_".includes(mark)) return true
+    return ' \u00a0\u202f'.includes(mark) && isDigit(2) && isDigit(3) && !isDigit(4)
   }
 }
 
