@@ -3,12 +3,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { parse, parseAllDocuments, stringify } from 'yaml'
-import type {
-  Container,
-  Pod,
-  PodSpec,
-  Volume,
-} from '../../packages/kubernetes/src/injector/pod.ts'
+import type { Container, Pod, PodSpec, Volume } from '../../packages/kubernetes/src/injector/pod.ts'
 import { parseInjectorSettings } from '../../packages/kubernetes/src/injector/parse-settings.ts'
 import { judge, patched } from '../support/cluster.ts'
 import { APP_IMAGE, SIDECAR_IMAGE } from './pod-images.ts'

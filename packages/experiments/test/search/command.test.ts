@@ -1,5 +1,5 @@
 // part: slow-nightly
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readHistory } from '../../src/experiment/history.ts'
@@ -157,6 +157,28 @@ test.each([
   // Runs with the same seed would sample the same calls.
   const seeds = (await readHistory(experiments)).map(({ seed }) => seed)
   expect(new Set(seeds).size).toBe(3)
+})
+
+test('a search that is resumed in another directory runs the plan with the paths of the first', async () => {
+  const file = await planFile(BOTH)
+  const relative = (await readFile(file, 'utf8')).replaceAll(`${stage.directory}/`, '')
+  expect(relative).toContain('rules.yaml')
+  await writeFile(file, relative)
+  const searchFrom = (cwd: string, ...args: readonly string[]) =>
+    startProgram(['experiment', 'search', ...args, ...directories()], {}, { cwd }).finished()
+  const begun = await searchFrom(
+    stage.directory,
+    'plan.yaml',
+    ...PAIRS,
+    '--max-runs',
+    '1',
+    '--json',
+  )
+  const { id } = resultOf(begun)
+  const result = resultOf(await searchFrom('/', '--resume', id, '--max-runs', '1', '--json'))
+  expect(result.end.code).toBe('BUDGET')
+  expect(result.runs).toHaveLength(2)
+  expect(await stage.rules()).toBe(BEFORE)
 })
 
 test('a search goes on whose process died, and the rules are restored', async () => {
