@@ -17,6 +17,8 @@ const TOOLS = [
   { name: 'Search:Flights', inputSchema, annotations: { readOnlyHint: true } },
 ]
 
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
+
 let directory: string
 let server: Awaited<ReturnType<typeof start>>
 
@@ -120,9 +122,12 @@ it('names of tools cannot leave their place in the file', () => {
 })
 
 it('a ready plan begins with the line that names its schema', async () => {
-  const { stdout } = await startProgram(['experiment', 'catalog', 'latency'], {}, { here: true })
+  const line = ['experiment', 'catalog', 'latency']
+  const { stdout } = await startProgram(line, {}, { cwd: ROOT }).finished()
   const [, schema = ''] = /^# yaml-language-server: \$schema=(.+)\n/.exec(stdout) ?? []
-  expect(JSON.parse(await readFile(schema, 'utf8'))).toEqual(JSON.parse(planSchemaText()))
+  expect(JSON.parse(await readFile(join(ROOT, schema), 'utf8'))).toEqual(
+    JSON.parse(planSchemaText()),
+  )
   const plan = join(directory, 'plan.yaml')
   await writeFile(plan, stdout)
   const checked = await startProgram(['experiment', 'validate', plan], {}, { here: true })

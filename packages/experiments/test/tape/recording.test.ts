@@ -1,6 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { json } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { Secrets } from '../../../../test/telemetry/secrets.ts'
 import { closers } from '../../../../test/support/closers.ts'
@@ -242,7 +243,7 @@ it('ends at its largest size, counts what is dropped, and lets calls pass', asyn
 it('ends when the disk is full, and lets calls pass', async () => {
   const app = await server(() => ({ content: [{ type: 'text', text: 'word '.repeat(20_000) }] }))
   const path = await newPath()
-  const main = 'dist/cli/main.js'
+  const main = fileURLToPath(new URL('../../../../dist/cli/main.js', import.meta.url))
   const flags = `run --listen 127.0.0.1:0 --admin off --log-format json --upstream ${app.url} --tape ${path}`
   // A file may have 64 blocks of 512 bytes at most; writing more is an error without the signal.
   const script = `trap '' XFSZ; ulimit -f 64; exec ${process.execPath} ${main} ${flags}`

@@ -1,9 +1,11 @@
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
 import { startCluster } from '../../../../test/support/cluster.ts'
 
 const opened = closers()
 const MANY = 50
+const EXAMPLE = fileURLToPath(new URL('../../../../examples/fan-out.yaml', import.meta.url))
 
 test('status sums up pods that need more than 40 lines, those in trouble first, and --all lists each', async () => {
   const shop = opened(await startCluster('shop'))
@@ -47,7 +49,7 @@ test('status, stop, resume and apply name a namespace that does not exist', asyn
     out: '',
     err: expect.stringContaining(missing) as string,
   })
-  expect((await shop.apply('-n', 'typo', '-f', 'examples/fan-out.yaml')).err).toContain(missing)
+  expect((await shop.apply('-n', 'typo', '-f', EXAMPLE)).err).toContain(missing)
   expect((await shop.stop('-n', 'typo', '--timeout', '1s')).err).toContain(missing)
   expect((await shop.resume('-n', 'typo', '--timeout', '1s')).err).toContain(missing)
   // Without the right to read namespaces, nothing is known.
