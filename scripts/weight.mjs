@@ -20,7 +20,7 @@ const PARTS = [
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2849 },
   { name: 'cli', directories: ['src/cli'], budget: 3271 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15188 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32707 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32711 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2494 },
 ]
 

@@ -125,10 +125,14 @@ class Walk {
 
 /** Throws for an alias that does more than read: later commands run it with words of their own. */
 function rejectAlias(words: readonly string[]): void {
-  const at = words.findIndex((word) => ALIAS_NAME.test(word))
-  const value = at < 0 ? [] : words.slice(at + 1)
-  if (value.length > 0 && !isReading(['git', ...value.join(' ').split(' ')]))
-    throw new UncheckedError('it sets a git alias that may change files; write the command itself')
+  for (const [at, word] of words.entries()) {
+    const set = /^alias\.[^\s=]+=(.*)$/is.exec(word)?.[1]
+    const value = set ?? (ALIAS_NAME.test(word) ? words.slice(at + 1).join(' ') : '')
+    if (value !== '' && !isReading(['git', ...value.split(' ')]))
+      throw new UncheckedError(
+        'it sets a git alias that may change files; write the command itself',
+      )
+  }
 }
 
 function scriptOf(path: string): string {

@@ -14,6 +14,8 @@ const REFUSED = [
   "git config alias.r '!git reset --hard' && git r",
   "git config --global alias.r '!rm -rf *'",
   'git config alias.z stash && git z',
+  'git -c alias.r=reset r --hard',
+  "git -c alias.r='!squall' r fault add --abort 503",
   'git config alias.r reset && git r --hard',
   'git config alias.c clean; git c -fd',
   'git config alias.s !squall; git s fault add --abort 503',
