@@ -10,6 +10,7 @@ import { sending } from './layers/sending.ts'
 import { settled } from './layers/settled.ts'
 import { streams } from './layers/streams.ts'
 import { taped } from './layers/taped.ts'
+import { unambiguous } from './layers/unambiguous.ts'
 
 /**
  * Returns what happens to each exchange of a port, whatever its transport. Read it upward: a
@@ -17,15 +18,16 @@ import { taped } from './layers/taped.ts'
  */
 export function stack(p: StackParts): Received {
   // Requests that faults send of their own enter here: what every request needs is in this part.
-  const toUpstream = new Stack(sending(p)) // 10. sends to the upstream, and notes the time
-    .add(taped(p)) // 9. records what passes between client and upstream, without faults
-    .add(publicAddress(p)) // 8. names the public URL in documents of the server
-    .add(ordered(p)) // 7. lets no request overtake those that it must follow
+  const toUpstream = new Stack(sending(p)) // 11. sends to the upstream, and notes the time
+    .add(taped(p)) // 10. records what passes between client and upstream, without faults
+    .add(publicAddress(p)) // 9. names the public URL in documents of the server
+    .add(ordered(p)) // 8. lets no request overtake those that it must follow
   return toUpstream
-    .add(injected(p)) // 6. applies the faults that the rules plan for the request
-    .add(streams(p, toUpstream.top)) // 5. carries streams on which responses to other calls arrive
-    .add(endedSessions(p)) // 4. rejects requests of sessions that a fault has ended
-    .add(settled(p)) // 3. opens the calls, and observes the response, which settles each once
-    .add(classified(p)) // 2. reads the head and the body
-    .add(received(p)).top // 1. relays the response; rejects what two servers could read differently
+    .add(injected(p)) // 7. applies the faults that the rules plan for the request
+    .add(streams(p, toUpstream.top)) // 6. carries streams on which responses to other calls arrive
+    .add(endedSessions(p)) // 5. rejects requests of sessions that a fault has ended
+    .add(settled(p)) // 4. opens the calls, and observes the response, which settles each once
+    .add(classified(p)) // 3. reads the head and the body
+    .add(unambiguous()) // 2. rejects what two servers could read differently
+    .add(received(p)).top // 1. relays the response
 }

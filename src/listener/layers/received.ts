@@ -1,5 +1,3 @@
-import { findAmbiguity } from '../../http/ambiguity.ts'
-import { FastRequestHead } from '../../http/fast/fast-request-head.ts'
 import type { Exchange } from '../exchange.ts'
 import { ExchangeObserver } from '../exchange-observer.ts'
 import type { Rejection } from '../rejection.ts'
@@ -16,10 +14,7 @@ export interface Received {
   relay(exchange: Exchange): Relay
 }
 
-/**
- * Gives each exchange a relay for its response. Rejects requests that two servers could read
- * differently, and those that fail inside Squall.
- */
+/** Gives each exchange a relay for its response; a request that fails inside Squall is rejected. */
 export function received(p: StackParts): Layer<Received, Service<Exchange, Relay>> {
   // Counts what is rejected before it is classified.
   const unclassified = new ExchangeObserver(p, 'http')
@@ -27,11 +22,7 @@ export function received(p: StackParts): Layer<Received, Service<Exchange, Relay
     handle(exchange) {
       const relay = new Relay(exchange, unclassified, p)
       try {
-        const { head } = exchange
-        // The fast reader accepts no ambiguous request.
-        const found = head instanceof FastRequestHead ? undefined : findAmbiguity(head)
-        if (found === undefined) inner.send(exchange, relay)
-        else relay.settlement.reject({ ...found, reason: 'ambiguous_request' })
+        inner.send(exchange, relay)
       } catch (error) {
         relay.settlement.failInside(error)
       }
