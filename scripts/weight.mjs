@@ -15,12 +15,12 @@ const PARTS = [
   { name: 'rules', directories: ['src/rules'], budget: 12669 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6135 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2138 },
-  { name: 'listener', directories: ['src/listener'], budget: 16759 },
+  { name: 'listener', directories: ['src/listener'], budget: 16770 },
   { name: 'admin', directories: ['src/admin'], budget: 7366 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2849 },
   { name: 'cli', directories: ['src/cli'], budget: 3271 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15188 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32711 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32712 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2494 },
 ]
 

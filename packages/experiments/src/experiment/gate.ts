@@ -203,8 +203,8 @@ export class Steadiness {
   }
 
   /**
-   * Returns when a gate first failed, when the stage of that began, and when the target recovered: no
-   * gate has failed since, and for `steadyForMs` at least. Without a failure there is no time.
+   * Returns when a gate first failed, when its stage began, and when the target recovered: when no
+   * gate has failed since, for at least `steadyForMs`. All are undefined if no gate failed.
    */
   recovery(steadyForMs: number) {
     const detectedAt = this.#samples.find(({ failed }) => failed)?.at

@@ -16,7 +16,8 @@ export function gracefulStop(limitMs: number | undefined, signals: StopSignals) 
   const stop: AbortSignal = signals.stop ?? new AbortController().signal
   const late = new AbortController()
   /** Aborted when in-flight calls are cut. */
-  const cut: AbortSignal = AbortSignal.any([late.signal, signals.cut ?? late.signal])
+  const cut: AbortSignal =
+    signals.cut === undefined ? late.signal : AbortSignal.any([late.signal, signals.cut])
   // Each call in flight adds a listener.
   setMaxListeners(0, stop, cut)
   let endsAt = Infinity

@@ -43,7 +43,7 @@ export function readSnapshot(json: string) {
 
 function reloadOf({ result, at, reason = '', problems = [], problemCount = 0 }: api.Reload) {
   const [first] = problems
-  /** The first error with its position, or the reason why there are no rules. */
+  /** The first error with its position, or why no rules are loaded. */
   const problem =
     first === undefined ? reason : `${first.file}:${first.line}:${first.column} ${first.message}`
   return { result, at: at ?? '', problem, problemCount }

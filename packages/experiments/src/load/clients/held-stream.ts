@@ -48,7 +48,7 @@ export function holdStreams(asked: number) {
           return
         }
         streams.push(stream)
-        void stream.ended.then(() => (lost += Number(!signal.aborted)))
+        void stream.ended.then(() => (lost += signal.aborted ? 0 : 1))
       })
       await Promise.all(opening)
     },
