@@ -45,7 +45,7 @@ ${Object.entries(SERVERS)
 | \`changed\`          | The model got the changed result, and no error occurred.                             |
 | \`error\`            | The model got an error, and the next call succeeded.                                          |
 | \`error after 60 s\` | The same as \`error\`, after a timeout of 60 s.                                                                |
-| \`…, then error\`    | The next call, which had no fault, also failed: the client was unusable.                            |
+| \`…, then error\`    | The next call, which had no fault of its own, also failed: the client was unusable.                            |
 | \`…, then run ends\` | The next call, which had no fault, ended the run.                                             |
 | \`run ends\`         | An exception ended the run, and the model never saw the error.                                    |
 | \`waits\`            | Nothing ended the call within the 90 s of the run.                                                           |

@@ -85,7 +85,7 @@ const schema = section({
   onUse: Type.Optional(
     oneOf(['block', 'allow'], {
       description:
-        'Sets what happens to later calls of the task that contain the false value. `block`: rejects them with a tool error. `allow`: forwards them. Default: `allow` for tools with `readOnlyHint: true` or `destructiveHint: false`, otherwise `block`.',
+        'Sets what happens to later calls of the task that contain the false value. `block`: rejects them with a tool error. `allow`: forwards them. Default: `block` for tools with `destructiveHint: true`, or with neither `readOnlyHint: true` nor `destructiveHint: false`; otherwise `allow`.',
     }),
   ),
 })
@@ -99,7 +99,7 @@ export const falsify = defineFault({
   summary: 'replaces a value in a result with a plausible but wrong one',
   schema,
   clientSees:
-    'Clients receive a valid result that contains a false value, with no sign of the change except the marker. Structured content and text contain the same value, and structured content still conforms to the listed `outputSchema`. Only one of several identical calls in a task (or, without tasks, by a caller) receives a false result. Later ones receive the true result (counted as `within_limit`), so an agent can verify the value. Squall recognizes a false value in later calls of the task if it is a number with at least five digits (not counting zeros at either end) or a string with at least six characters. Failed calls, task handles and images are unchanged. Results also stay unchanged (counted as `not_applicable`) if they contain no value to falsify plausibly, or if Squall could recognize but not track the false value, for example because it occurred before. If the rule names no kind of change (`number`, `date` and so on), Squall uses the seed to select one that applies.',
+    'Clients receive a valid result that contains a false value, with no sign of the change except the marker. Structured content and text contain the same value, and structured content still conforms to the listed `outputSchema`. Only one of several identical calls in a task (or, without tasks, by a caller) receives a false result. Later ones receive the true result (counted as `within_limit`), so an agent can verify the value. Squall recognizes a false value in later calls of the task if it is a number with at least five digits (not counting zeros at either end) or a string with at least six characters. Failed calls, task handles and images are unchanged. Results also stay unchanged (counted as `not_applicable`) if they contain no value to falsify plausibly, or if Squall could recognize but not track the false value, for example a number that occurred before. If the rule names no kind of change (`number`, `date` and so on), Squall uses the seed to select from those that apply.',
   otherTools: 'Other fault injectors have no equivalent, because they do not read results.',
   example: `- name: wrong-weather
   match: { tool: get_weather }

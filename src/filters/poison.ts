@@ -57,7 +57,7 @@ export const poison = defineFault({
     }),
   }),
   clientSees:
-    'Clients receive a valid result with an additional instruction. Structured content is unchanged. The presets ask only for another tool call with the canary, or for a URL under `.invalid`, which is not a real domain. However, an agent that obeys makes a real call, and `fakeResult` claims that the user has approved all further calls. With all presets except `link`, an agent that obeys sends the canary in a later call to the same server. Squall counts and forwards that call.',
+    'Clients receive a valid result with an additional instruction. Structured content is unchanged. The presets ask only for another tool call with the canary, or for a URL under `.invalid`, which is not a real domain. However, an agent that obeys makes a real call, and `fakeResult` claims that the user has approved all further calls. With all presets except `link`, an agent that obeys sends the canary in a later call, usually to the same server. Squall counts and forwards that call.',
   otherTools: 'Other fault injectors have no equivalent, because they do not read results.',
   example: `- name: prompt-injection
   match: { tool: fetch_page }

@@ -21,7 +21,7 @@ export const stream = defineFault({
   title: 'drop, duplicate and reorder SSE events',
   summary: 'drops, duplicates, reorders or splits SSE events',
   clientSees:
-    "Clients receive a stream with missing, duplicate, reordered or split events. The bytes of events are unchanged, except for the ID with `wrongId`. Without a response, or with `wrongId: other`, the TypeScript SDKs wait until they time out. The Python SDK immediately reports a stream that closes without event IDs, and accepts any ID in a stream. All SDKs accept the ID of `wrongId: type`. If a response arrives twice, the TypeScript SDKs only report the duplicate. Split events affect only parsers that treat each read as one event. On JSON responses, only `wrongId` acts. Over HTTP+SSE and stdio, where calls share a stream, `split` has no effect, and `close` ends the call's events but leaves the stream open.",
+    "Clients receive a stream with missing, duplicate, reordered or split events. The bytes of events are unchanged, except for the ID with `wrongId`. Without a response, or with `wrongId: other`, the TypeScript SDKs wait until they time out. The Python SDK immediately reports a stream that closes without event IDs, and accepts any ID in a stream. All SDKs accept the ID of `wrongId: type`. If a response arrives twice, the TypeScript SDKs only report the duplicate. Split events affect only parsers that treat each read as one event. On JSON responses, only `wrongId` acts. For calls over HTTP+SSE and stdio, which share a stream, `split` has no effect, and `close` ends the call's events but leaves the stream open.",
   otherTools:
     'toxiproxy has `slicer`, which splits the byte stream anywhere (`split` splits events), and `limit_data`, which ends a connection like `close`. Chaos Mesh has `NetworkChaos` with `loss`, `duplicate` and `reorder`, but these act on packets, and TCP hides them from clients. Envoy and Istio have no equivalent.',
   example: `- name: lost-response
@@ -47,7 +47,7 @@ export const stream = defineFault({
     reorder: Type.Optional(
       eventChoice({
         description:
-          'Swaps each of these events with the next event. `last`: swaps the response event with the event before, so each event waits until the next arrives.',
+          'Swaps these events with the next event, in pairs. `last`: swaps the response event with the event before, so each event waits until the next arrives.',
         examples: ['last'],
       }),
     ),
@@ -56,7 +56,7 @@ export const stream = defineFault({
         type: 'string',
         enum: ['other', 'type'],
         description:
-          'Changes the response ID, in streams and JSON bodies. `other`: uses an ID that no call has. `type`: converts a number to a string, and a numeric string to a number.',
+          'Changes the response ID, in streams and JSON bodies. `other`: uses an ID that no call has. `type`: converts a number to a string, and a numeric string to a number; other strings change as with `other`.',
       }),
     ),
     split: Type.Optional(

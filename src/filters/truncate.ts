@@ -83,7 +83,7 @@ export const truncate = defineFault({
     ),
   }),
   clientSees:
-    'With `broken`, the connection ends before the declared length of a JSON body: the TypeScript SDKs report `terminated`, and the whole Python client fails. With `clean`, clients receive incomplete JSON. If a stream ends without the response, clients that have received an event ID resume it; otherwise the TypeScript SDKs wait until they time out. With `content`, clients receive a valid result with less data, which looks complete to an agent. On batches, over HTTP+SSE and on stdio, only `content` acts.',
+    'With `broken`, the connection ends before the declared length of a JSON body: the TypeScript SDKs report `terminated`, and the whole Python client fails. With `clean`, clients receive incomplete JSON. If a stream ends without the response, clients that have received an event ID resume it; otherwise the TypeScript SDKs wait until they time out. With `content`, clients receive a valid result with less data, which looks complete to an agent. On calls in batches, over HTTP+SSE and on stdio, only `content` acts.',
   otherTools: 'toxiproxy has `limit_data`, which acts like `after: { bytes: 1KiB }`.',
   example: `- name: half-a-list
   match: { tool: list_orders }

@@ -49,7 +49,7 @@ export const LIMIT_FLAGS = {
   ...group('Rules:', {
     pod: one(
       'name',
-      'name of this pod, for rules with pods (default: POD_NAME or HOSTNAME)',
+      'name of this pod, for sampling and for rules with pods (default: POD_NAME or HOSTNAME)',
       parsePod,
     ),
     seed: count(
@@ -98,7 +98,7 @@ export const LIMIT_FLAGS = {
     ),
     excludePaths: many(
       'paths',
-      'request paths that no rule may affect, as exact paths or globs, such as /admin/*',
+      'request paths on which no rule acts, as exact paths or globs, such as /admin/*',
       parsePaths,
     ),
     dryRun: toggle('match, sample and count calls, but inject nothing'),

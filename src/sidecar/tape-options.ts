@@ -15,7 +15,7 @@ const MIB = 1024 * 1024
 export const TAPE_FLAGS = group('Tape:', {
   tape: one(
     'file',
-    'file in which to record all messages for squall tape, with arguments and results in clear text',
+    'file in which to record messages for squall tape, with arguments and results in clear text',
     pathTo('name a file'),
   ),
   tapeForce: toggle('replace an existing tape'),

@@ -224,7 +224,7 @@ const TABLE = {
   ),
   squall_rules_unanchored: gauge(
     [],
-    'Active rules with for, ramp, stages or --max-duration, but without appliedAt; their timing starts when this sidecar first loads them.',
+    'Active rules with for, ramp, stages or --max-duration, but without appliedAt; their timing starts when this sidecar first loads them, or at a later from.',
   ),
   squall_header_faults_ignored_total: counter([], 'Fault header values that could not be parsed.'),
   squall_connections: gauge(['kind'], 'Open connections, by kind: client, upstream or tunnel.'),

@@ -122,7 +122,7 @@ const process = {
   unanchored: list(
     text(NAME, ''),
     20,
-    'The first 20 timed rules (`for`, `ramp`, `stages` or `--max-duration`) without `appliedAt`. Their timing starts when this process first loads them.',
+    'The first 20 timed rules (`for`, `ramp`, `stages` or `--max-duration`) without `appliedAt`. Their timing starts when this process first loads them, or at a later `from`.',
   ),
   lastReload: Type.Unsafe<Static<ReturnType<typeof Type.Object<typeof reload>>> | null>({
     ...Type.Object(reload),

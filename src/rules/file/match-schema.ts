@@ -67,7 +67,7 @@ const outboundKeys = section(
   {
     minProperties: 1,
     description:
-      "Matches the pod's outgoing traffic: TCP connections for the `connection` fault, calls for all other faults. To select calls, add keys such as `tool`.",
+      "Matches the pod's outgoing traffic: TCP connections for the `connection` fault, calls or HTTP exchanges for all other faults. To select calls, add keys such as `tool`.",
   },
 )
 

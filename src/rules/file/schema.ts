@@ -197,7 +197,7 @@ const rule = section({
       type: 'string',
       enum: ['stop'],
       description:
-        '`stop`: skips later rules for calls that this rule sampled; rules with `http` and rules without it do not stop each other. Has no effect with `dryRun: true`.',
+        '`stop`: skips later rules of the same group (with `http.status`, with `http` only, without `http`) for calls that this rule sampled. Has no effect with `dryRun: true`.',
     }),
   ),
   enabled: Type.Boolean({
@@ -211,7 +211,7 @@ const rule = section({
   marker: Type.Boolean({
     default: true,
     description:
-      'Adds a marker with rule and fault to each affected response, as a header or an SSE comment (not on stdio). Metrics record the fault in either case.',
+      'Adds a marker with rule and fault to affected responses, as a header or an SSE comment (not on stdio). Metrics record the fault in either case.',
   }),
   faults: Type.Unsafe<readonly FaultUse[]>({
     type: 'array',
@@ -264,7 +264,7 @@ const file = section({
     maxItems: MAX_ITEMS,
     default: [],
     description:
-      'Lists the rules, in the order in which they are evaluated; rules with `http` come first.',
+      'Lists the rules, in the order in which they are evaluated; rules with `http` but without `http.status` come first.',
   }),
 })
 

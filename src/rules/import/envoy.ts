@@ -94,7 +94,7 @@ type HeaderEntry = Entry<keyof typeof HEADER.fields>
 export const ENVOY: Converter = {
   source: 'an Envoy fault filter',
   about:
-    'The filter can be anywhere in the configuration (in a listener, in a filter chain or alone), in camelCase or snake_case. Squall ignores other parts. A filter becomes a disabled rule if it is below `typed_per_filter_config` (because it applies to a single route), belongs to an Istio `EnvoyFilter` for outgoing requests or gateways, has a matcher, or has `disabled: true`. As in Envoy, rules match all HTTP exchanges, not only MCP. Health checks, OAuth and OPTIONS requests are exempt unless a rule names their path or method.',
+    'The filter can be anywhere in the configuration (in a listener, in a filter chain or alone), in camelCase or snake_case. Squall ignores other parts. A filter becomes a disabled rule if it is below `typed_per_filter_config` (because it applies to a single route), belongs to an Istio `EnvoyFilter` for outgoing requests or gateways, has a matcher or a `filter_chain_match`, or has `disabled: true`. As in Envoy, rules match all HTTP exchanges, not only MCP. Health checks, OAuth and OPTIONS requests are exempt unless a rule names their path or method.',
   shapes: [FAULT, DELAY, ABORT, RATE_LIMIT, FIXED_LIMIT, PERCENT, HEADER, STRING, REGEX],
   recognizes: (value) => faultsIn(value).length > 0,
   convert: (report, value) => {
@@ -118,7 +118,7 @@ interface FoundFilter extends Item {
   readonly conditions: readonly Condition[]
 }
 
-const MATCHER_KEY = /^(?:xds_?)?matcher$/i
+const MATCHER_KEY = /^(?:(?:xds_?)?matcher|filter_?chain_?match)$/i
 
 /** Finds the filters of a configuration, in order. */
 function faultsIn(root: unknown): FoundFilter[] {

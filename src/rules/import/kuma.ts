@@ -9,7 +9,7 @@ import { fixedDelay, percentOf } from './values.ts'
 
 const KIND = 'MeshFaultInjection'
 const PERCENTAGE = to('`percent`')
-const REFERENCE = to('nothing for `kind: Mesh`; for other kinds, the rules are disabled')
+const REFERENCE = to('nothing for `kind: Mesh` alone; otherwise, the rules are disabled')
 
 const POLICY = shape('`MeshFaultInjection`', {
   ...MANIFEST_FIELDS,

@@ -40,6 +40,8 @@ describe('envoy', () => {
     ])
     const matched = imported(`{ extension_config: { ${config} }, xds_matcher: {} }`)
     expect(matched.file.rules).toMatchObject([{ enabled: false }])
+    const chain = `{ filter_chain_match: { server_names: [a.b] }, filters: [{ ${config} }] }`
+    expect(imported(`filter_chains: [${chain}]`).file.rules).toMatchObject([{ enabled: false }])
     const method = filter(`${ABORT}, headers: [{ name: ':method', present_match: false }]`)
     expect(imported(method).file.rules).toMatchObject([{ enabled: false }])
   })

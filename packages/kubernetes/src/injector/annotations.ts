@@ -187,7 +187,7 @@ const TABLE = {
   },
   'exclude-paths': {
     form: '`/admin/*`, `/a,/b`',
-    meaning: 'request paths that no rule may affect, as exact paths or globs',
+    meaning: 'request paths on which no rule acts, as exact paths or globs',
     check: paths,
   },
   'rewrite-probes': {
