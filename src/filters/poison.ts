@@ -28,7 +28,7 @@ const CANARY = '{canary}'
 export const poison = defineFault({
   name: 'poison',
   title: 'simulate prompt injection',
-  summary: 'adds a prompt injection to a result, and counts calls that obey it',
+  summary: 'adds a prompt injection to a result, and counts messages that contain its canary',
   schema: section({
     preset: oneOf(KINDS, {
       default: 'instructions',

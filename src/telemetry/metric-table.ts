@@ -128,7 +128,7 @@ const TABLE = {
   ),
   squall_canary_calls_total: counter(
     ['tool'],
-    'Client messages that contain the canary of a poisoned result, which shows that an agent obeyed the injected instruction.',
+    'Client messages that contain the canary of a poisoned result, which suggests that an agent obeyed the injected instruction.',
   ),
   squall_after_fault_total: counter(
     ['tool', 'fault', 'verdict'],

@@ -19,7 +19,7 @@ const SPEC = shape('`spec`', {
   mode: to('nothing for `all`; `pods` for `fixed-percent`; for other modes, the rule is disabled'),
   value: to('`pods`'),
   target: to('`at: response` for `Response`'),
-  port: leftOut('rules cannot match the port'),
+  port: leftOut('rules cannot match the server port'),
   path: to('`match.http.path`'),
   method: to('`match.http.method`'),
   code: to('`match.http.status`'),

@@ -144,7 +144,7 @@ async function webhookChecks(client: KubeClient): Promise<readonly Check[]> {
 /** Checks the CAs by which the API server trusts the webhook. */
 function certificateCheck(pem: string): Check {
   const check = 'the API server trusts the webhook certificate'
-  const fix = 'check the webhook logs; with cert-manager, check the Certificate and the cainjector'
+  const fix = 'check the webhook logs; with cert-manager, also check the Certificate'
   const ends = (pem.match(/-----BEGIN[^]+?-----END CERTIFICATE-----/g) ?? []).map(endOf)
   if (ends.length === 0) return failed(check, 'the webhook configuration has no CA', fix)
   const last = new Date(Math.max(...ends)).toISOString()
