@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { NUMBER, type Reader, readText } from '../../src/base/text/written-values.ts'
 import { Occurred, WatchedValues } from '../../src/listener/falsified/watched-values.ts'
+import { oneFault } from '../faults/one-fault.ts'
 import { closers } from '../support/closers.ts'
 import { lied, testLimits } from './false-value-limits.ts'
 import {
@@ -123,6 +124,26 @@ async function expectRefusal(agent: ShopAgent, price: Message): Promise<void> {
 it('does not send a false value that has occurred before', async () => {
   const agent = opened(await shopAgent('json', [falsifies()]))
   await agent.call('search', { q: 'not above 4,187.23' })
+  await expectRefusal(agent, await agent.call('get_quote', { id: 'Q-1' }))
+})
+
+it('sends and follows a price in another unit, whose digits are those of the true one', async () => {
+  const inUnits = oneFault('falsify: { unit: {}, at: /price }', 'match: { tool: get_quote }')
+  const agent = opened(await shopAgent('json', [inUnits]))
+  await agent.call('get_price', { id: 'Q-1' })
+  const { result } = await agent.call('get_quote', { id: 'Q-1' })
+  expect(result!.structuredContent).toMatchObject({ price: 3_987_840 })
+  await agent.call('pay', { amount: 3987.84 })
+  expect(agent.faults.falseUses).toEqual([])
+  const used = await agent.call('pay', { amount: '3,987,840.00' })
+  expect(used.result).toMatchObject({ isError: true })
+  expect(agent.end()).toEqual(['used_blocked'])
+})
+
+it('does not send a price in another unit that has occurred before', async () => {
+  const inUnits = oneFault('falsify: { unit: {}, at: /price }', 'match: { tool: get_quote }')
+  const agent = opened(await shopAgent('json', [inUnits]))
+  await agent.call('search', { q: 'at most 3,987,840 cents' })
   await expectRefusal(agent, await agent.call('get_quote', { id: 'Q-1' }))
 })
 

@@ -7,8 +7,8 @@ import { randomBytes } from 'node:crypto'
 export interface Glancer {
   /** Takes a word; returns true when its text should be read. */
   word(hash: number): boolean
-  /** Takes the digits of a number, and its first three; returns true when it should be read. */
-  number(digits: number, lead: number): boolean
+  /** Takes a number, and its first three digits; returns true when it should be read. */
+  number(hash: number, lead: number): boolean
   /** Counts the digits that begin; returns false when no more are wanted. */
   begins(): boolean
 }
@@ -32,6 +32,12 @@ export function wordHash(word: string): number {
   let hash = SEED
   for (let at = 0; at < word.length; at++) hash = next(hash, word.charCodeAt(at))
   return hash
+}
+
+/** Returns a keyed hash of a number in its canonical form. */
+export function numberHash(form: string): number {
+  const end = form.indexOf('e')
+  return next(wordHash(form.slice(0, end)), Number(form.slice(end + 1)))
 }
 
 /** Returns the first three digits of a number that has no leading zeros. */
@@ -101,7 +107,7 @@ class NumberRow {
       let at = begin
       for (let digit = digitAt(this.#text, at); digit >= 0; digit = digitAt(this.#text, ++at))
         for (const each of open) each.add(digit)
-      for (const { digits, lead } of open) isWanted = this.#to.number(digits, lead) || isWanted
+      for (const each of open) isWanted = each.show(this.#to, at - begin) || isWanted
       this.end = at
       if (!this.#goesOn(at)) break
       open = open.filter((each) => each.goesOn(at - begin)).slice(1 - MOST_OPEN)
@@ -127,23 +133,29 @@ class NumberRow {
 
 /** A number that may have further groups. */
 class OpenNumber {
-  /** The hash of the digits without zeros at both ends. */
-  digits = SEED
+  /** The hash of the digits without zeros at both ends, and the number of zeros behind them. */
+  #digits = SEED
+  #zeros = 0
   #hash = SEED
   #lead = 0
   /** The groups that may follow; undefined within the first one. */
   #left: number | undefined
 
-  /** The first three digits. */
-  get lead(): number {
-    if (this.#lead >= 100) return this.#lead
-    return this.#lead >= 10 ? this.#lead * 10 : this.#lead * 100
+  /** Shows the number as it may be read: as an integer, or with the last group as decimals. */
+  show(to: Glancer, size: number): boolean {
+    const isFirst = this.#left === undefined
+    const lead = this.#lead * (this.#lead >= 100 ? 1 : this.#lead >= 10 ? 10 : 100)
+    let isWanted = false
+    if (isFirst || size === GROUP.most) isWanted = to.number(next(this.#digits, this.#zeros), lead)
+    if (!isFirst) isWanted = to.number(next(this.#digits, this.#zeros - size), lead) || isWanted
+    return isWanted
   }
 
   add(digit: number): void {
     if (digit === 0 && this.#lead === 0) return
     this.#hash = next(this.#hash, digit + ZERO)
-    if (digit > 0) this.digits = this.#hash
+    this.#zeros = digit > 0 ? 0 : this.#zeros + 1
+    if (digit > 0) this.#digits = this.#hash
     if (this.#lead < 100) this.#lead = this.#lead * 10 + digit
   }
 

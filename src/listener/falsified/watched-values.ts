@@ -1,5 +1,5 @@
 import { jsonHash } from '../../base/json/json-hash.ts'
-import { type Glancer, leadOf, wordHash } from '../../base/text/glance.ts'
+import { type Glancer, leadOf, numberHash, wordHash } from '../../base/text/glance.ts'
 import { type Reader, wordsIn } from '../../base/text/written-values.ts'
 
 /** The numbers that are read of one message, in a turn of the event loop. */
@@ -26,8 +26,8 @@ export class WatchedValues<Owner> implements Reader {
       this.occurred?.add(hash)
       return this.#firsts.has(hash)
     },
-    number: (digits, lead) => {
-      this.occurred?.add(digits)
+    number: (hash, lead) => {
+      this.occurred?.add(hash)
       return this.#leads.has(lead)
     },
     begins: () => this.#glanced++ < MAX_NUMBERS,
@@ -50,7 +50,7 @@ export class WatchedValues<Owner> implements Reader {
   /** Looks for a number in its canonical form. */
   addNumber(form: string, owner: Owner): void {
     add(this.#values, jsonHash(form), owner)
-    this.#leads.add(leadOf(digitsOf(form)))
+    this.#leads.add(leadOf(form.slice(0, form.indexOf('e'))))
   }
 
   /** Looks for the words of a text, whatever their case and what is written between them. */
@@ -96,11 +96,6 @@ export class WatchedValues<Owner> implements Reader {
 
 const NONE: readonly never[] = []
 
-/** Returns the digits of a number in its canonical form. */
-function digitsOf(form: string): string {
-  return form.slice(0, form.indexOf('e'))
-}
-
 function add<Value>(map: Map<number, readonly Value[]>, key: number, value: Value): void {
   map.set(key, [...new Set(map.get(key) ?? NONE).add(value)])
 }
@@ -134,9 +129,9 @@ export class Occurred {
     return phrase.split(' ').every((word) => this.#has(wordHash(word)))
   }
 
-  /** Returns true when a number with these digits has occurred, wherever its point was. */
+  /** Returns true when a number has occurred. */
   hasNumber(form: string): boolean {
-    return this.#has(wordHash(digitsOf(form)))
+    return this.#has(numberHash(form))
   }
 
   #has(hash: number): boolean {
