@@ -1,7 +1,6 @@
 import { jsonHash } from '../base/json/json-hash.ts'
-import { jsonInText } from '../base/json/json-in-text.ts'
+import { fieldsOf, jsonInText } from '../base/values.ts'
 import { canonical, type Reader, readValue } from '../base/text/written-values.ts'
-import { fieldsOf } from '../base/values.ts'
 import type { RequestCall } from '../mcp/call.ts'
 import { deferredArguments } from '../mcp/deferred-arguments.ts'
 import { toolLabel } from '../telemetry/tool-label.ts'

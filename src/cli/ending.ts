@@ -1,8 +1,8 @@
-import { asInvoked } from '../base/own-command.ts'
+import { asInvoked } from '../base/program.ts'
 import { UsageError } from '../base/flags/usage-error.ts'
 import { oneLine } from '../base/text/foreign-text.ts'
 import { rawTrouble } from '../base/system-reason.ts'
-import type { FileProblems } from '../rules/file/problem-format.ts'
+import type { FileProblems } from '../rules/file/problem.ts'
 
 /** The exit code by which shells report a program that Ctrl-C ended. */
 export const INTERRUPTED = 130

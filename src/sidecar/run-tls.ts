@@ -1,4 +1,4 @@
-import { readSmallFile } from '../base/small-file.ts'
+import { readSmallFile } from '../base/files.ts'
 import { systemReason } from '../base/system-reason.ts'
 import { isIP } from 'node:net'
 import { quoted } from '../base/text/foreign-text.ts'

@@ -5,11 +5,13 @@ import {
   prometheusContentType,
   Registry,
 } from 'prom-client'
-import type { MetricSpec } from './metric-table.ts'
 import {
   boundText,
+  END,
+  type Exposition,
   familyText,
   labelsText,
+  type MetricSpec,
   numberText,
   seriesText,
   type TextFormat,
@@ -94,14 +96,20 @@ export function nodeTexts(format: TextFormat): Promise<readonly string[]> {
   return texts
 }
 
+/** Returns a function that writes a registry, and the metrics of Node behind it. */
+export function exposed(registry: Registry): (format: TextFormat) => Promise<Exposition> {
+  return async (format) => {
+    const own = await registryTexts(registry, format)
+    const text = [...own, ...(await nodeTexts(format)), END[format]].join('')
+    return { contentType: CONTENT_TYPE[format], body: [Buffer.from(text)], text }
+  }
+}
+
 /**
  * Writes each metric of a registry with its HELP and TYPE lines. prom-client's own text follows
  * OpenMetrics only in part, and renames counters for both formats with the first scrape.
  */
-export async function registryTexts(
-  registry: Registry,
-  format: TextFormat,
-): Promise<readonly string[]> {
+export async function registryTexts(registry: Registry, format: TextFormat): Promise<readonly string[]> {
   const metrics = (await registry.getMetricsAsJSON()) as unknown as readonly MetricJson[]
   return metrics.map((metric) => metricText(metric, format))
 }

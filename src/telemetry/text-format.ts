@@ -1,4 +1,13 @@
-import type { MetricSpec } from './metric-table.ts'
+/** Declares one metric for the exposition and the documentation. */
+export interface MetricSpec {
+  readonly name: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly help: string
+  readonly labels: readonly string[]
+  /** Upper bounds in ascending order, without the infinite one; histograms only. */
+  readonly buckets?: readonly number[]
+  readonly basic?: readonly number[]
+}
 
 /** A format of metrics. */
 export type TextFormat = 'prometheus' | 'openmetrics'
@@ -7,6 +16,15 @@ export type TextFormat = 'prometheus' | 'openmetrics'
 export const END: Readonly<Record<TextFormat, string>> = {
   prometheus: '',
   openmetrics: '# EOF\n',
+}
+
+/** Holds the metrics of one scrape; `text` is the whole body. */
+export interface Exposition {
+  readonly contentType: string
+  readonly body: readonly Uint8Array[]
+  readonly text: string
+  /** Releases the body for reuse; a caller calls it at most once. */
+  readonly done?: () => void
 }
 
 /** One line of a metric. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { parsedJson } from '../../base/json/json-in-text.ts'
+import { parsedJson } from '../../base/values.ts'
 import { isRecord } from '../../base/values.ts'
 import { parseDestination } from '../../http/destination.ts'
 import { isHeaderName, isToken } from '../../http/header-text.ts'

@@ -1,15 +1,19 @@
 import { stat } from 'node:fs/promises'
 import { compileRules } from '../../rules/match/compile.ts'
 import { MAX_FILE_BYTES } from '../../rules/file/parse.ts'
-import { wholeFile } from '../../rules/file/problem.ts'
-import { type FileProblems, fileProblem } from '../../rules/file/problem-format.ts'
-import { foundTexts, type FoundRules, readRules } from '../../rules/file/rules-file.ts'
+import { fileProblem, type FileProblems, wholeFile } from '../../rules/file/problem.ts'
+import {
+  canAct,
+  type FoundRules,
+  foundTexts,
+  readRules,
+  type RulesVersion,
+} from '../../rules/file/rules-file.ts'
 import { parseFound } from '../../rules/file/rules-parser.ts'
-import { canAct, type RulesVersion } from '../../rules/file/rules-version.ts'
 import { readRulesDirectory, type Skipped } from './rules-directory.ts'
 import { systemReason } from '../../base/system-reason.ts'
 import { readBytes } from '../files.ts'
-import { readBounded } from '../../base/read-bounded.ts'
+import { readBounded } from '../../base/files.ts'
 
 /** A file with its problems, and its text where it could be read. */
 export interface CheckedFile extends FileProblems {

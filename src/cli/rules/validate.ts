@@ -1,4 +1,4 @@
-import { asInvoked } from '../../base/own-command.ts'
+import { asInvoked } from '../../base/program.ts'
 import { stat } from 'node:fs/promises'
 import { plain } from '../../base/text/foreign-text.ts'
 import {
@@ -11,10 +11,10 @@ import {
   smallPercents,
   type Warning,
   warningLine,
-} from '../../rules/file/problem-format.ts'
+} from '../../rules/file/problem.ts'
 import { idleFaults } from '../../rules/explain/idle-faults.ts'
 import { isAboutPods } from '../../rules/match/pod-match.ts'
-import type { RulesVersion } from '../../rules/file/rules-version.ts'
+import type { RulesVersion } from '../../rules/file/rules-file.ts'
 import type { Skipped } from './rules-directory.ts'
 import {
   type CheckedFile,

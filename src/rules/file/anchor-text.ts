@@ -1,4 +1,6 @@
-import { sameJson } from '../../base/json/canonical-json.ts'
+import { COMPILED, MAX_BETWEEN_CALLS } from './rules-parser.ts'
+import { inThread } from '../../base/in-thread.ts'
+import { sameJson } from '../../base/values.ts'
 import { digestOf } from '../match/compile.ts'
 import { RulesTextEdit } from './edit-rules-text.ts'
 import { instantText } from '../../base/instant.ts'
@@ -108,4 +110,24 @@ function sorted(rules: readonly object[]): unknown {
   return rules.map((rule) =>
     Object.fromEntries(Object.entries(rule).sort(([a], [b]) => (a < b ? -1 : 1))),
   )
+}
+
+/**
+ * Anchors texts, large ones in a worker thread. Returns undefined for each text that cannot be
+ * anchored, and undefined alone when the signal aborts.
+ */
+export async function anchorWherever(
+  texts: AnchorJob['texts'],
+  signal: AbortSignal,
+  script: URL | undefined = COMPILED,
+): Promise<readonly (string | undefined)[] | undefined> {
+  if (signal.aborted) return undefined
+  const job: AnchorJob = { kind: 'anchor', texts }
+  const size = texts.reduce((sum, each) => sum + each.text.length + lengthBefore(each), 0)
+  if (script === undefined || size <= MAX_BETWEEN_CALLS) return anchorTexts(job)
+  return inThread(script, job, signal)
+}
+
+function lengthBefore({ applying }: AnchorJob['texts'][number]): number {
+  return applying.before?.length ?? 0
 }

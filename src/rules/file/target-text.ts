@@ -1,4 +1,4 @@
-import { sameJson } from '../../base/json/canonical-json.ts'
+import { sameJson } from '../../base/values.ts'
 import { RulesTextEdit } from './edit-rules-text.ts'
 import { parseRules } from './parse.ts'
 import type { RulesFile } from './schema.ts'

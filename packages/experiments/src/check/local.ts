@@ -5,7 +5,7 @@ import { nearestName, oneLine, quoted, shellWord, systemReason } from '#base'
 import type { ListenAddress } from '#protocol'
 import type { CheckRequest } from '../commands/check.ts'
 import { LoadError } from '../load/load-error.ts'
-import { compileText, problemFrames, type RuleSpec, sentence, smallPercents } from '#rules'
+import { compileText, problemFrames, type RulesFile, sentence, smallPercents } from '#rules'
 import { type ListedServer, listTools } from '../cli/list-tools.ts'
 import { readRulesSource } from '#cli'
 import { byProblems, type Check, type CheckGroup, failed, passed, skipped } from './result.ts'
@@ -82,7 +82,7 @@ async function checkRules({ rules: path }: LocalRequest) {
 
 /** Checks that each rule about a tool matches a tool that exists. */
 function checkTools(
-  rules: readonly RuleSpec[] | undefined,
+  rules: RulesFile['rules'] | undefined,
   listed: ListedServer | undefined,
 ): readonly Check[] {
   if (rules === undefined || listed === undefined) return []

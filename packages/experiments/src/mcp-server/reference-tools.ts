@@ -1,15 +1,12 @@
 import * as Type from 'typebox'
-import { explainText, FAULTS, idleFaults, mapOf, problemLines } from '#rules'
-import { checkRulesText, explainCall, readFlags } from '#cli'
-import { boundsOf, LIMIT_FLAGS } from '#sidecar'
+import { FAULTS, idleFaults, mapOf, problemLines } from '#rules'
+import { checkRulesText, explainCall } from '#cli'
 import { type ControlTool, defineTool, READ_ONLY } from './control-tool.ts'
 import { DeniedError } from '../policy/denied-error.ts'
 import { closed, listOf, maybeText, shaped, text } from './shapes.ts'
 
 const MAX_RULES = 256 * 1024
 const FILE = 'rules.yaml'
-/** The limits of a sidecar without options about them. */
-const DEFAULT_BOUNDS = boundsOf(readFlags(LIMIT_FLAGS, new Map(), {}), {})
 
 const rules = text('Rules as YAML or JSON; describe_plan shows the keys of a rule.', MAX_RULES)
 
@@ -106,28 +103,7 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
     run: async ({ rules: written, tool, method = 'tools/call', args, headers = {}, session }) => {
       const { version, files } = checkRulesText(written, FILE)
       if (version.kind === 'rejected') throw new DeniedError(...files.map(problemLines))
-      const subject = {
-        kind: 'call',
-        direction: 'client',
-        method,
-        name: tool,
-        args,
-        path: '/mcp',
-      } as const
-      const explained = await explainCall(
-        {
-          subject,
-          headers: Object.entries(headers).flat(),
-          outbound: undefined,
-          session,
-          client: undefined,
-          transport: 'streamable-http',
-          protocolVersion: undefined,
-          ...DEFAULT_BOUNDS,
-        },
-        version,
-      )
-      return { text: explainText(explained), data: { ...explained } }
+      return explainCall({ tool, method, args, headers, session }, version)
     },
   }),
 ]

@@ -3,7 +3,7 @@ import {
   CONTINUE,
   type FaultContext,
   type Frame,
-  type MatchedRule,
+  type Plan,
   type Verdict,
 } from '#rules'
 import type { CallResponse } from '../load/clients/load-client.ts'
@@ -21,7 +21,7 @@ const NEVER = new AbortController().signal
  * milliseconds, with whether the fault acts: `end` of its rule is to be called.
  */
 export async function askFault(
-  match: MatchedRule,
+  match: Plan['matched'][number],
   index: number,
   hook: Hook,
   { call }: CallFacts,
