@@ -35,6 +35,13 @@ export async function readBounded(path: string, most: number): Promise<Uint8Arra
   }
 }
 
+/** Reads a text in UTF-8, as `readBounded` does. Throws for more than `most` bytes. */
+export async function readBoundedText(path: string, most: number): Promise<string> {
+  const bytes = await readBounded(path, most)
+  if (bytes.length > most) throw new Error(`it is larger than ${most / 2 ** 20} MiB`)
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+}
+
 /** Reads an own JSON file; undefined when it is missing, or is not JSON. */
 export async function readJsonFile(path: string): Promise<unknown> {
   return parsedJson(await readFile(path, 'utf8').catch(() => ''))

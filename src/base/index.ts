@@ -17,9 +17,15 @@ export {
 } from './values.ts'
 export { parsePointer, pointedAt, pointerTo } from './json/json-pointer.ts'
 export { nearestName } from './nearest-name.ts'
-export { readBounded, readJsonFile, readSmallFile, readUpTo, replaceText } from './files.ts'
-export type { CharSet } from './regex/char-set.ts'
-export { parseRegex, type RegexNode } from './regex/regex-parse.ts'
+export {
+  readBounded,
+  readBoundedText,
+  readJsonFile,
+  readSmallFile,
+  readUpTo,
+  replaceText,
+} from './files.ts'
+export { parseRegex } from './regex/regex-parse.ts'
 export { MAX_REGEX_TEXT, SafeRegex } from './regex/safe-regex.ts'
 export {
   drawSeed,
@@ -28,6 +34,7 @@ export {
   pick,
   type RandomSource,
   seededRandom,
+  standardNormal,
 } from './seeded-random.ts'
 export { interruption, onSignals, onStopSignals } from './signals.ts'
 export { systemReason, UNTRUSTED } from './system-reason.ts'

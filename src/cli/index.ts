@@ -1,4 +1,3 @@
-export { askLocal } from './ask-local.ts'
 export { changeSidecar, printOutcomes, type SidecarChange } from './sidecar-changes.ts'
 export { print, readBytes, readText, writeText } from './files.ts'
 export { adminToAsk, overlaps, parseListen } from '../sidecar/flags/address.ts'
@@ -66,10 +65,20 @@ export {
   missing,
   UsageError,
 } from '../base/flags/usage-error.ts'
-export { INTERRUPTED, InterruptedError, InvalidFilesError } from './ending.ts'
-export { drainSignal, surviveOwnErrors } from './long-running.ts'
+export {
+  drainSignal,
+  INTERRUPTED,
+  InterruptedError,
+  InvalidFilesError,
+  surviveOwnErrors,
+} from './ending.ts'
 export { explainCall } from './rules/explain.ts'
-export { checkRulesText, readCheckedRules, readRulesSource } from './rules/rules-source.ts'
+export {
+  checkRulesText,
+  readCheckedRules,
+  readRulesSource,
+  warningsOf,
+} from './rules/rules-source.ts'
 export {
   cells,
   fitLine,
@@ -85,4 +94,4 @@ export {
   span,
   textLine,
 } from './terminal/terminal.ts'
-export { waitReadyCommand } from './commands/wait-ready.ts'
+export { isLive, waitReadyCommand } from './commands/wait-ready.ts'

@@ -1,13 +1,16 @@
 export { ask, askJson, askPrometheus, MonitorError } from '../http/ask-monitor.ts'
-export { formatListen, type ListenAddress } from '../http/address.ts'
-export { type AddressRange, isWithin, parseCidr } from '../http/cidr.ts'
 export {
+  type AddressRange,
   type Destination,
+  formatListen,
   HOST_NAME,
+  isWithin,
+  type ListenAddress,
+  parseCidr,
   parseDestination,
   parseWrittenDestination,
   withoutHttp,
-} from '../http/destination.ts'
+} from '../http/address.ts'
 export { isSlowFault } from '../http/foreign-markers.ts'
 export { HEADER_NAME_PATTERN, isToken } from '../http/header-text.ts'
 export { clockAhead, retryAfterOf } from '../http/http-date.ts'

@@ -12,10 +12,8 @@ export {
   REGEX_FORMAT,
   section,
 } from '../filters/lib/config-schema.ts'
-export { standardNormal } from '../filters/lib/duration-distribution.ts'
 export { callMatcher } from './explain/explain.ts'
-export { idleFaults } from './explain/idle-faults.ts'
-export { anchorText, anchorWherever } from './file/anchor-text.ts'
+export { anchorText, anchorWherever, targetText } from './file/applied-text.ts'
 export { editorSchema, schemaText } from './file/schema-text.ts'
 export { fileFindings } from './file/file-findings.ts'
 export { parseFound, parseWherever } from './file/rules-parser.ts'
@@ -30,7 +28,6 @@ export {
   problemLines,
   problemsJson,
   sentence,
-  smallPercents,
 } from './file/problem.ts'
 export {
   canAct,
@@ -43,7 +40,6 @@ export {
 } from './file/rules-file.ts'
 export { fileSchema, ownFindings, readBySchema } from './file/schema-findings.ts'
 export { type RulesFile, rulesJsonSchema, rulesSchemaText } from './file/schema.ts'
-export { targetText } from './file/target-text.ts'
 export { located, readYaml, type YamlDocument } from './file/yaml-document.ts'
 export {
   findProduction,
@@ -60,12 +56,10 @@ export {
 export { rollbackConditionsProblem } from './guard/rollback-condition.ts'
 export { parseStops, type Stop, STOP_KEY, stopsText } from './guard/stop-key.ts'
 export { FORMATS } from './import/formats.ts'
-export { type Imported, importFaults } from './import/import.ts'
+export { type Imported, importFaults, notesText } from './import/import.ts'
 export { compileText, exactName } from './match/text-match.ts'
-export { notesText } from './import/note-text.ts'
-export type { CallFacts } from './match/call-facts.ts'
 export { notForPod, parseLabelSelector, type PodSelf } from './match/pod-match.ts'
-export { type Policy, policySchemaText, type SweptTask } from './policy/policy-schema.ts'
+export { type Policy, policySchemaText } from './policy/policy-schema.ts'
 export {
   MAX_POLICY_BYTES,
   namedTools,

@@ -12,7 +12,12 @@ export {
   redactText,
 } from '../telemetry/redact.ts'
 export { TAPE_VERSION, type TapeHeader, type TapeLine } from '../telemetry/tape-line.ts'
-export { familyText, type MetricSpec, type Sample, samplesText } from '../telemetry/text-format.ts'
-export { toolLabel } from '../telemetry/tool-label.ts'
+export {
+  familyText,
+  type MetricSpec,
+  type Sample,
+  samplesText,
+  toolLabel,
+} from '../telemetry/text-format.ts'
 export { assemble, type Running } from './assemble.ts'
 export { armedOptions, namedOptions, RUN_FLAGS, runOptionsOf } from './run-options.ts'

@@ -1,4 +1,4 @@
-import { ANY_HOST, parseWrittenDestination, withoutHttp } from '../http/destination.ts'
+import { ANY_HOST, parseWrittenDestination, withoutHttp } from '../http/address.ts'
 import type { ListenAddress } from '../http/address.ts'
 import type { TlsPaths } from '../listener/front/tls-files.ts'
 import type { Pair } from '../listener/sidecar-options.ts'

@@ -109,7 +109,10 @@ export function exposed(registry: Registry): (format: TextFormat) => Promise<Exp
  * Writes each metric of a registry with its HELP and TYPE lines. prom-client's own text follows
  * OpenMetrics only in part, and renames counters for both formats with the first scrape.
  */
-export async function registryTexts(registry: Registry, format: TextFormat): Promise<readonly string[]> {
+export async function registryTexts(
+  registry: Registry,
+  format: TextFormat,
+): Promise<readonly string[]> {
   const metrics = (await registry.getMetricsAsJSON()) as unknown as readonly MetricJson[]
   return metrics.map((metric) => metricText(metric, format))
 }

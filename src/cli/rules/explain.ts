@@ -75,27 +75,16 @@ export async function explainCommand(
   return 0
 }
 
-/** A call of a client. */
-interface ExplainedCall {
-  readonly tool?: string | undefined
-  readonly method: string
-  readonly args?: Readonly<Record<string, unknown>> | undefined
-  readonly headers: Readonly<Record<string, string>>
-  readonly session?: string | undefined
-}
-
-/**
- * Predicts the effect of rules on one call to a sidecar without options about limits. Throws a
- * `UsageError`.
- */
+/** Predicts the effect of rules on one call, with the default limits. Throws a `UsageError`. */
 export async function explainCall(
-  { tool: name, method, args, headers, session }: ExplainedCall,
+  call: Pick<Extract<ExplainSubject, { readonly kind: 'call' }>, 'method' | 'name' | 'args'>,
+  { headers, session }: Pick<ExplainOptions, 'headers' | 'session'>,
   version: RulesVersion,
 ) {
   const options: ExplainOptions = {
     ...boundsOf(readFlags(LIMIT_FLAGS, new Map(), {}), {}),
-    subject: { kind: 'call', direction: 'client', method, name, args, path: '/mcp' },
-    headers: Object.entries(headers).flat(),
+    subject: { kind: 'call', direction: 'client', path: '/mcp', ...call },
+    headers,
     outbound: undefined,
     session,
     client: undefined,

@@ -1,7 +1,13 @@
 import { stat } from 'node:fs/promises'
+import { idleFaults } from '../../rules/explain/idle-faults.ts'
 import { compileRules } from '../../rules/match/compile.ts'
 import { MAX_FILE_BYTES } from '../../rules/file/parse.ts'
-import { fileProblem, type FileProblems, wholeFile } from '../../rules/file/problem.ts'
+import {
+  fileProblem,
+  type FileProblems,
+  smallPercents,
+  wholeFile,
+} from '../../rules/file/problem.ts'
 import {
   canAct,
   type FoundRules,
@@ -42,6 +48,14 @@ export async function readRulesSource(path: string): Promise<RulesSource> {
 /** Checks the text of a rules file. Never throws. */
 export function checkRulesText(text: string, file: string): RulesSource {
   return sourceOf(foundTexts([{ file, bytes: Buffer.from(text) }], false), file)
+}
+
+/** Returns the faults of valid rules that can never act, and percentages that are too small. */
+export function warningsOf({ version, files }: RulesSource) {
+  return {
+    idle: version.kind === 'rules' ? idleFaults(version.file) : [],
+    small: files.flatMap(({ file, text = '' }) => smallPercents(file, text)),
+  }
 }
 
 function sourceOf(

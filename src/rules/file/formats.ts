@@ -12,7 +12,7 @@ import { readDuration, readFactor, readPercent, readRate, readSize } from '../..
 import { isGlob, MAX_GLOB } from '../../base/glob.ts'
 import { readInstant } from '../../base/instant.ts'
 import { RegexError } from '../../base/regex/regex-error.ts'
-import { parseCidr } from '../../http/cidr.ts'
+import { parseCidr } from '../../http/address.ts'
 import { parseProtocolVersionRange } from './protocol-version-range.ts'
 import { SafeRegex } from '../../base/regex/safe-regex.ts'
 

@@ -6,8 +6,7 @@ import { fileProblem, type FileProblems, type Problem, problemFrames } from './p
 import { deepFreeze, isRecord } from '../../base/values.ts'
 import { ruleTexts } from './rule-text.ts'
 import type { FoundRules, RulesText, RulesVersion } from './rules-file.ts'
-import { CONVERTERS, formatOf, importRead } from '../import/import.ts'
-import { noteLine } from '../import/note-text.ts'
+import { CONVERTERS, formatOf, importRead, noteLine } from '../import/import.ts'
 
 const WARM_UP = 'rules: [{ name: a, match: { tool: b }, faults: [{ delay: { fixed: 1s } }] }]'
 

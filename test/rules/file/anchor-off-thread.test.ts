@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { anchorWherever } from '../../../src/rules/file/anchor-text.ts'
-import { anchorTexts } from '../../../src/rules/file/anchor-text.ts'
+import { anchorTexts, anchorWherever } from '../../../src/rules/file/applied-text.ts'
 import { MAX_BETWEEN_CALLS } from '../../../src/rules/file/rules-parser.ts'
 import { failing } from '../../live/rules-directory.ts'
 

@@ -1,6 +1,6 @@
 import * as Type from 'typebox'
-import { FAULTS, idleFaults, mapOf, problemLines } from '#rules'
-import { checkRulesText, explainCall } from '#cli'
+import { FAULTS, mapOf, problemLines } from '#rules'
+import { checkRulesText, explainCall, warningsOf } from '#cli'
 import { type ControlTool, defineTool, READ_ONLY } from './control-tool.ts'
 import { DeniedError } from '../policy/denied-error.ts'
 import { closed, listOf, maybeText, shaped, text } from './shapes.ts'
@@ -72,10 +72,12 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
       warnings: Type.Array(Type.String(), { description: 'Faults that can never act.' }),
     }),
     run: async ({ rules: written }) => {
-      const { version, files } = checkRulesText(written, FILE)
+      const source = checkRulesText(written, FILE)
+      const { files } = source
       const problems = files.flatMap((each) => each.problems)
-      const idle = version.kind === 'rules' ? idleFaults(version.file) : []
-      const warnings = idle.map(({ rule, fault, message }) => `${rule}: ${fault}: ${message}`)
+      const warnings = warningsOf(source).idle.map(
+        ({ rule, fault, message }) => `${rule}: ${fault}: ${message}`,
+      )
       const ok = problems.length === 0
       const lines = ok ? 'The rules are valid.' : files.map(problemLines).join('')
       const shown = problems.map((problem) => shaped(PROBLEM, problem))
@@ -103,7 +105,8 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
     run: async ({ rules: written, tool, method = 'tools/call', args, headers = {}, session }) => {
       const { version, files } = checkRulesText(written, FILE)
       if (version.kind === 'rejected') throw new DeniedError(...files.map(problemLines))
-      return explainCall({ tool, method, args, headers, session }, version)
+      const facts = { headers: Object.entries(headers).flat(), session }
+      return explainCall({ method, name: tool, args }, facts, version)
     },
   }),
 ]

@@ -1,11 +1,5 @@
-import {
-  type CallFacts,
-  CONTINUE,
-  type FaultContext,
-  type Frame,
-  type Plan,
-  type Verdict,
-} from '#rules'
+import { CONTINUE, type FaultContext, type Frame, type Plan, type Verdict } from '#rules'
+import type { CallFacts } from '../experiment/tool-call.ts'
 import type { CallResponse } from '../load/clients/load-client.ts'
 import { retryAfter } from '../load/clients/read-response.ts'
 
