@@ -29,7 +29,6 @@ export {
   readFlags,
   type Values,
 } from '../base/flags/flag.ts'
-export { isHost, parsePort } from '../base/flags/host.ts'
 export {
   asGiven,
   asText,

@@ -4,10 +4,12 @@ export {
   type Destination,
   formatListen,
   HOST_NAME,
+  isHost,
   isWithin,
   type ListenAddress,
   parseCidr,
   parseDestination,
+  parsePort,
   parseWrittenDestination,
   withoutHttp,
 } from '../http/address.ts'
