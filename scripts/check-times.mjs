@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 
 const FILES = [
-  'src/base/json/canonical-json.ts',
+  'src/base/values.ts',
   'src/http/headers.ts',
   'src/mcp/json-rpc.ts',
   'src/mcp/sse-framer.ts',

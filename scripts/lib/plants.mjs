@@ -110,7 +110,7 @@ export const PLANTS = [
   {
     name: 'secret-logged',
     fault: 'a value under the name api_key is logged',
-    file: 'src/telemetry/log-redact.ts',
+    file: 'src/telemetry/redact.ts',
     from: ".replaceAll('-', '').replaceAll('_', '')",
     to: ".replaceAll('-', '')",
     tests: ['test/telemetry/log.test.ts'],

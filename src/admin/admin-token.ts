@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Environment } from '../base/flags/flag.ts'
 import { UsageError } from '../base/flags/usage-error.ts'
-import { readSmallFile } from '../base/small-file.ts'
+import { readSmallFile } from '../base/files.ts'
 import { systemReason } from '../base/system-reason.ts'
 
 /** The shortest token: as many characters as 96 random bits have in base 64. */

@@ -1,12 +1,10 @@
 import type { Finding } from '../agents/findings.ts'
 import { FINDING_KINDS, isFinding, sentenceOf } from '../agents/finding-kinds.ts'
-import { readInstant } from '../base/instant.ts'
-import { foreign, quoted } from '../base/text/foreign-text.ts'
-import { readDuration } from '../base/units.ts'
+import { foreign } from '../base/text/foreign-text.ts'
 import { isoTime } from './api-show.ts'
 import type { Agents, Finding as Shown } from './contract/api.ts'
-import { CallFilterError, globs, parseFilter, words } from './contract/call-filter.ts'
-import { agentsQuery, MAX_FINDINGS } from './contract/task-schemas.ts'
+import { parseAgentsFilter } from './contract/filters.ts'
+import { MAX_FINDINGS } from './contract/task-schemas.ts'
 import type { AgentSource } from './show-tasks.ts'
 
 export const WITHOUT_TASKS =
@@ -62,23 +60,4 @@ function showFinding(finding: Finding, source: Shown['source'], ids: AgentSource
       task: ids.task(call.task),
     })),
   }
-}
-
-/** Reads the filters of a query. Throws a `CallFilterError`. */
-export function parseAgentsFilter(query: URLSearchParams) {
-  const passes = parseFilter<Finding>(query, Object.keys(agentsQuery.properties), [
-    globs(query, 'client', ({ client }) => [client ?? '']),
-    words(query, 'all', ['true', 'false'], () => query.get('all') ?? ''),
-  ])
-  const given = query.get('since')
-  return { passes, since: given === null ? undefined : sinceOf(given) }
-}
-
-function sinceOf(given: string): number {
-  const ago = readDuration(given)
-  const since = ago === undefined ? readInstant(given) : Date.now() - ago
-  if (since !== undefined) return since
-  throw new CallFilterError(
-    `invalid since ${quoted(given)}; use a duration, such as 10m, or a time, such as 2026-11-29T05:00:00Z`,
-  )
 }

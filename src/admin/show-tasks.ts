@@ -12,8 +12,8 @@ import type { ShownIds } from '../telemetry/shown-ids.ts'
 import type { WatchedCounts } from '../telemetry/watched-counts.ts'
 import type { TaskCounts } from '../telemetry/task-counts.ts'
 import type { Tasks, VerdictLine } from './contract/api.ts'
-import { globs, type LineFilter, parseFilter, words } from './contract/call-filter.ts'
-import { MAX_SERIES, verdictQuery } from './contract/task-schemas.ts'
+import { type Filtered, parseVerdictFilter } from './contract/filters.ts'
+import { MAX_SERIES } from './contract/task-schemas.ts'
 
 /** The agents that the admin port shows. */
 export interface AgentSource {
@@ -29,9 +29,6 @@ export interface AgentSource {
 
 const MAX_TASKS = 200
 const MAX_NAME = 128
-
-/** The fields of a verdict that filters read. */
-type Filtered = Pick<VerdictLine, 'task' | 'tool' | 'faults' | 'verdict'>
 
 /** Makes only the fields that filters read; a literal with getters is five times as slow. */
 class FilteredVerdict implements Filtered {
@@ -192,16 +189,6 @@ function showCounts({
       count: value,
     })),
   }
-}
-
-/** Reads the filters of a query. Throws a `CallFilterError`. */
-export function parseVerdictFilter(query: URLSearchParams): LineFilter<Filtered> {
-  return parseFilter(query, Object.keys(verdictQuery.properties), [
-    globs(query, 'task', ({ task }) => [task]),
-    globs(query, 'tool', ({ tool }) => [tool]),
-    globs(query, 'fault', ({ faults }) => faults),
-    words(query, 'verdict', VERDICT_NAMES, ({ verdict }) => verdict),
-  ])
 }
 
 function shownTool({ action }: EventFacts): string | undefined {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { type AdminResponse, jsonResponse } from './admin-response.ts'
-import type { LineFilter } from './contract/call-filter.ts'
+import type { LineFilter } from './contract/filters.ts'
 import { STREAM_HEAD } from './event-streams.ts'
 
 const MAX_TAPS = 16

@@ -5,7 +5,7 @@ import { hashOfOmitted } from '../base/json/json-scan.ts'
 import { deferredArguments } from '../mcp/deferred-arguments.ts'
 import { fieldsOf, isRecord } from '../base/values.ts'
 import { cutText } from '../telemetry/shown-ids.ts'
-import { MAX_TOOL_LABEL } from '../telemetry/tool-label.ts'
+import { MAX_TOOL_LABEL } from '../telemetry/text-format.ts'
 import type { ServerTools } from './server-tools.ts'
 
 /** The facts of one call of an agent. */

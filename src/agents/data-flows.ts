@@ -1,10 +1,9 @@
 import { jsonHash } from '../base/json/json-hash.ts'
-import { jsonInText } from '../base/json/json-in-text.ts'
+import { fieldsOf, jsonInText } from '../base/values.ts'
 import { canonical, type Reader, readValue } from '../base/text/written-values.ts'
-import { fieldsOf } from '../base/values.ts'
 import type { RequestCall } from '../mcp/call.ts'
 import { deferredArguments } from '../mcp/deferred-arguments.ts'
-import { toolLabel } from '../telemetry/tool-label.ts'
+import { toolLabel } from '../telemetry/text-format.ts'
 import type { ServerTools, ToolHint } from './server-tools.ts'
 
 /** Calls of a tool with a value that a result of another one had. */

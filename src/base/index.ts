@@ -2,15 +2,31 @@ export { endingAfter } from './deadline.ts'
 export { sha256Of, shortDigest } from './digest.ts'
 export { isGlob, matchesGlob, MAX_GLOB } from './glob.ts'
 export { instantText, readInstant } from './instant.ts'
-export { canonicalJson, sameJson } from './json/canonical-json.ts'
-export { jsonInText, parsedJson } from './json/json-in-text.ts'
+export {
+  canonicalJson,
+  type Fields,
+  fieldsOf,
+  isRecord,
+  jsonInText,
+  listOf,
+  numberOf,
+  parsedJson,
+  sameJson,
+  textOf,
+  textsOf,
+} from './values.ts'
 export { parsePointer, pointedAt, pointerTo } from './json/json-pointer.ts'
 export { nearestName } from './nearest-name.ts'
-export { readBounded, readJsonFile, readUpTo } from './read-bounded.ts'
-export type { CharSet } from './regex/char-set.ts'
-export { parseRegex, type RegexNode } from './regex/regex-parse.ts'
+export {
+  readBounded,
+  readBoundedText,
+  readJsonFile,
+  readSmallFile,
+  readUpTo,
+  replaceText,
+} from './files.ts'
+export { parseRegex } from './regex/regex-parse.ts'
 export { MAX_REGEX_TEXT, SafeRegex } from './regex/safe-regex.ts'
-export { replaceText } from './replace-text.ts'
 export {
   drawSeed,
   hashOf,
@@ -18,12 +34,19 @@ export {
   pick,
   type RandomSource,
   seededRandom,
+  standardNormal,
 } from './seeded-random.ts'
 export { interruption, onSignals, onStopSignals } from './signals.ts'
-export { readSmallFile } from './small-file.ts'
 export { systemReason, UNTRUSTED } from './system-reason.ts'
-export { asInvoked, ownCommand } from './own-command.ts'
-export { alignedLines } from './text/aligned-lines.ts'
+export {
+  asInvoked,
+  deployFile,
+  hasRepository,
+  ownCommand,
+  publishedUrl,
+  readVersion,
+} from './program.ts'
+export { alignedLines, wrapped } from './text/lines.ts'
 export {
   foreign,
   foreignCell,
@@ -35,8 +58,15 @@ export {
   quoted,
   shortened,
 } from './text/foreign-text.ts'
-export { htmlText, markdownText } from './text/markup-text.ts'
-export { paint, type Tone } from './text/paint.ts'
+export { htmlText, markdownText, shellWord, shownUrl } from './text/escapes.ts'
+export {
+  CLEAR_LINE,
+  type LineOutput,
+  paint,
+  redraw,
+  redraws,
+  type Tone,
+} from './text/terminal-text.ts'
 export {
   duration,
   gateValue,
@@ -46,10 +76,6 @@ export {
   percentage,
   plainNumber,
 } from './text/shown-numbers.ts'
-export { shellWord } from './text/shell-word.ts'
-export { shownUrl } from './text/shown-url.ts'
-export { wrapped } from './text/wrapped.ts'
-export { CLEAR_LINE, type LineOutput, redraw, redraws } from './text/status-line.ts'
 export {
   counted,
   durationText,
@@ -61,8 +87,5 @@ export {
   readSize,
   roundedDuration,
 } from './units.ts'
-export { type Fields, fieldsOf, isRecord, listOf, numberOf, textOf, textsOf } from './values.ts'
 export { WatchedFiles } from './watch/watched-files.ts'
-export { childEnvironment } from './child-environment.ts'
-export { signalWhenGone } from './when-gone.ts'
-export { assertShallow, DeepYamlError, MAX_YAML_DEPTH } from './yaml/yaml-depth.ts'
+export { childEnvironment, signalWhenGone } from './child-process.ts'

@@ -29,6 +29,12 @@ export function pick<T>(random: RandomSource, items: readonly T[]): T {
   return items[Math.floor(random() * items.length)]!
 }
 
+/** Draws from the normal distribution of mean 0 and deviation 1. */
+export function standardNormal(random: RandomSource): number {
+  const radius = Math.sqrt(-2 * Math.log(1 - random()))
+  return radius * Math.cos(2 * Math.PI * random())
+}
+
 /** Hashes the characters by FNV-1a, so that similar seeds have unrelated numbers. */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5

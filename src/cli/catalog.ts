@@ -1,4 +1,4 @@
-import { ownCommand } from '../base/own-command.ts'
+import { ownCommand } from '../base/program.ts'
 
 /** Describes the program, or the words before those of several commands, for its help. */
 export interface Family {

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { strictText } from '../base/bytes.ts'
 import { quoted } from '../base/text/foreign-text.ts'
 import { sizeText } from '../base/units.ts'
-import { readBounded } from '../base/read-bounded.ts'
+import { readBounded } from '../base/files.ts'
 import { systemReason } from '../base/system-reason.ts'
 import { invalidFile } from '../base/flags/usage-error.ts'
 

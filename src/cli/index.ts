@@ -1,5 +1,4 @@
-export { askLocal } from './ask-local.ts'
-export { changeSidecar, type SidecarChange } from './change-sidecar.ts'
+export { changeSidecar, printOutcomes, type SidecarChange } from './sidecar-changes.ts'
 export { print, readBytes, readText, writeText } from './files.ts'
 export { adminToAsk, overlaps, parseListen } from '../sidecar/flags/address.ts'
 export {
@@ -30,7 +29,6 @@ export {
   readFlags,
   type Values,
 } from '../base/flags/flag.ts'
-export { isHost, parsePort } from '../base/flags/host.ts'
 export {
   asGiven,
   asText,
@@ -66,23 +64,33 @@ export {
   missing,
   UsageError,
 } from '../base/flags/usage-error.ts'
-export { INTERRUPTED, InterruptedError, InvalidFilesError } from './ending.ts'
-export { drainSignal, surviveOwnErrors } from './long-running.ts'
+export {
+  drainSignal,
+  INTERRUPTED,
+  InterruptedError,
+  InvalidFilesError,
+  surviveOwnErrors,
+} from './ending.ts'
 export { explainCall } from './rules/explain.ts'
-export { checkRulesText, readCheckedRules, readRulesSource } from './rules/rules-source.ts'
-export { printOutcomes } from './sidecar-outcomes.ts'
-export { deployFile, schemaLine } from './schema-line.ts'
+export {
+  checkRulesText,
+  readCheckedRules,
+  readRulesSource,
+  warningsOf,
+} from './rules/rules-source.ts'
 export {
   cells,
   fitLine,
+  type Input,
   type Line,
+  onStopSignal,
+  openTerminal,
+  type Output,
   pad,
   paintLine,
   plainText,
-  span,
   type Span,
+  span,
   textLine,
-} from './terminal/line.ts'
-export { type Input, onStopSignal, openTerminal, type Output } from './terminal/terminal.ts'
-export { readVersion } from '../base/manifest.ts'
-export { waitReadyCommand } from './commands/wait-ready.ts'
+} from './terminal/terminal.ts'
+export { isLive, waitReadyCommand } from './commands/wait-ready.ts'

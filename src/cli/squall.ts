@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '../base/flags/usage-error.ts'
 import { endOfHelp, HOMES, type Home, PROGRAM } from './catalog.ts'
-import { readVersion } from '../base/manifest.ts'
+import { readVersion } from '../base/program.ts'
 import { endingOf, output } from './ending.ts'
 import type { Command } from './flags/command.ts'
 

@@ -1,7 +1,6 @@
-import { readUpTo } from '../base/read-bounded.ts'
-import { parsedJson } from '../base/json/json-in-text.ts'
+import { readUpTo } from '../base/files.ts'
+import { type Fields, fieldsOf, listOf, parsedJson, textsOf } from '../base/values.ts'
 import { oneLine } from '../base/text/foreign-text.ts'
-import { type Fields, fieldsOf, listOf, textsOf } from '../base/values.ts'
 
 /** Reports that a monitoring system could not be read. */
 export class MonitorError extends Error {

@@ -1,5 +1,10 @@
-import { ANY_HOST, parseWrittenDestination, withoutHttp } from '../http/destination.ts'
-import type { ListenAddress } from '../http/address.ts'
+import {
+  ANY_HOST,
+  type ListenAddress,
+  parsePort,
+  parseWrittenDestination,
+  withoutHttp,
+} from '../http/address.ts'
 import type { TlsPaths } from '../listener/front/tls-files.ts'
 import type { Pair } from '../listener/sidecar-options.ts'
 import type { OutboundRoute, Target } from '../listener/outbound/target.ts'
@@ -7,7 +12,6 @@ import { quoted } from '../base/text/foreign-text.ts'
 import type { UpstreamAddress } from '../upstream/address.ts'
 import { parseListen, parseUpstream } from './flags/address.ts'
 import { type FlagInput, group, type Values } from '../base/flags/flag.ts'
-import { parsePort } from '../base/flags/host.ts'
 import { asGiven, many, one, pathTo } from '../base/flags/kinds.ts'
 import { invalidCombination, invalidOption } from '../base/flags/usage-error.ts'
 

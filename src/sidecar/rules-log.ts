@@ -5,7 +5,7 @@ import { shortDigest } from '../base/digest.ts'
 import type { Reload } from '../rules/watch/active-rules.ts'
 import type { RulesFile } from '../rules/file/schema.ts'
 import type { Disarmed } from '../rules/guard/arming.ts'
-import { problemLines } from '../rules/file/problem-format.ts'
+import { problemLines } from '../rules/file/problem.ts'
 import type { Logger } from '../telemetry/log.ts'
 
 const IMPORTED = 'the rules come from another tool; these fields differ in Squall'

@@ -8,7 +8,7 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { TapeOptions, TapeRecorder } from '../telemetry/tape.ts'
 import { systemReason } from '../base/system-reason.ts'
-import { readVersion } from '../base/manifest.ts'
+import { readVersion } from '../base/program.ts'
 
 const MIB = 1024 * 1024
 

@@ -2,7 +2,7 @@ import { KEY_KINDS } from '../agents/key-kinds.ts'
 import type { AgentWatchOptions } from '../agents/agent-watch.ts'
 import { type FlagInput, group, type Values } from '../base/flags/flag.ts'
 import { count, duration, elementsOf, many, one, oneOf, toggle } from '../base/flags/kinds.ts'
-import { isSecretName } from '../telemetry/log-redact.ts'
+import { isSecretName } from '../telemetry/redact.ts'
 import { invalidValue } from '../base/flags/usage-error.ts'
 
 const HEADER = 'x-task-id'

@@ -5,7 +5,7 @@ import { ORIGINS } from '../mcp/call.ts'
 import { endIndex, ENDS, noCounts, ORIGIN } from './outcome-index.ts'
 import { Count, CountRow, Histogram } from './series.ts'
 import type { CallRecord } from './telemetry.ts'
-import { ALL_TOOLS, MAX_TOOL_LABEL, OTHER, toolLabel } from './tool-label.ts'
+import { ALL_TOOLS, MAX_TOOL_LABEL, OTHER, toolLabel } from './text-format.ts'
 import type { ToolSample } from './tool-sample.ts'
 
 const TOOL_CALL = 'tools/call'

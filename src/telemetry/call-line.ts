@@ -1,7 +1,7 @@
 import { foreign } from '../base/text/foreign-text.ts'
 import type { Call, ClientInfo, JsonRpcId, Origin, Outcome } from '../mcp/call.ts'
 import type { ErrorText } from '../mcp/error-text.ts'
-import { redactText } from './redact-text.ts'
+import { redactText } from './redact.ts'
 import type { ShownIds, ShownTask } from './shown-ids.ts'
 import type { CallRecord, FaultEffect } from './telemetry.ts'
 

@@ -2,7 +2,7 @@ import { foreign, oneLine } from '../base/text/foreign-text.ts'
 import { LruMap } from '../base/lru-map.ts'
 import type { Origin, Outcome } from '../mcp/call.ts'
 import { type EndedCall, shownClient, shownTool } from './call-line.ts'
-import { redactText } from './redact-text.ts'
+import { redactText } from './redact.ts'
 import type { ShownIds } from './shown-ids.ts'
 import type { FaultEffect } from './telemetry.ts'
 

@@ -2,7 +2,7 @@ import type { MetricsDetail } from './metric-table.ts'
 import { Count, Histogram, type Series } from './series.ts'
 import type { InjectedFault } from './telemetry.ts'
 import type { TextWriter } from './text-writer.ts'
-import { MAX_TOOL_LABEL, OTHER, toolLabel } from './tool-label.ts'
+import { MAX_TOOL_LABEL, OTHER, toolLabel } from './text-format.ts'
 
 const MAX_RULES = 2_000
 // Bounds the pairs of rule and tool: beyond this a new pair is counted under the tool `other`.

@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream'
-import { parsedJson } from '../base/json/json-in-text.ts'
+import { parsedJson } from '../base/values.ts'
 import { plain, plainJson } from '../base/text/foreign-text.ts'
 import { type DestinationStream, type Logger as Pino, pino } from 'pino'
-import { redact } from './log-redact.ts'
+import { redact } from './redact.ts'
 
 const HIDDEN = new Set(['level', 'time', 'msg'])
 

@@ -1,13 +1,4 @@
-/** Declares one metric for the exposition and the documentation. */
-export interface MetricSpec {
-  readonly name: string
-  readonly type: 'counter' | 'gauge' | 'histogram'
-  readonly help: string
-  readonly labels: readonly string[]
-  /** Upper bounds in ascending order, without the infinite one; histograms only. */
-  readonly buckets?: readonly number[]
-  readonly basic?: readonly number[]
-}
+import type { MetricSpec } from './text-format.ts'
 
 /** The choices of `--metrics-detail`. */
 export const METRICS_DETAILS = ['basic', 'full'] as const

@@ -8,19 +8,10 @@ import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
 import { Count, type Series } from './series.ts'
 import { TelemetryCounts } from './telemetry-counts.ts'
-import { END, familyText, type TextFormat } from './text-format.ts'
+import { END, type Exposition, familyText, type TextFormat } from './text-format.ts'
 import { ChunkPool, TextWriter } from './text-writer.ts'
 import type { ToolSample } from './tool-sample.ts'
 import type { MemorySource } from './telemetry.ts'
-
-/** Holds the metrics of one scrape; `text` is the whole body. */
-export interface Exposition {
-  readonly contentType: string
-  readonly body: readonly Uint8Array[]
-  readonly text: string
-  /** Releases the body for reuse; a caller calls it at most once. */
-  readonly done?: () => void
-}
 
 /** Shares one rendering between scrapes that overlap. */
 interface Rendering {

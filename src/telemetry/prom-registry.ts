@@ -5,11 +5,13 @@ import {
   prometheusContentType,
   Registry,
 } from 'prom-client'
-import type { MetricSpec } from './metric-table.ts'
 import {
   boundText,
+  END,
+  type Exposition,
   familyText,
   labelsText,
+  type MetricSpec,
   numberText,
   seriesText,
   type TextFormat,
@@ -92,6 +94,15 @@ export function nodeTexts(format: TextFormat): Promise<readonly string[]> {
   const texts = nodeMetrics().then((registry) => registryTexts(registry, format))
   kept.set(format, { at, texts })
   return texts
+}
+
+/** Returns a function that writes a registry, and the metrics of Node behind it. */
+export function exposed(registry: Registry): (format: TextFormat) => Promise<Exposition> {
+  return async (format) => {
+    const own = await registryTexts(registry, format)
+    const text = [...own, ...(await nodeTexts(format)), END[format]].join('')
+    return { contentType: CONTENT_TYPE[format], body: [Buffer.from(text)], text }
+  }
 }
 
 /**

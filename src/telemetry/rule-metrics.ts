@@ -1,7 +1,7 @@
 import { Count, type Series } from './series.ts'
 import type { MetricName } from './metric-table.ts'
 import type { RuleSample, RulesSample, RulesSource, RulesVersionSample } from './rules-sample.ts'
-import { toolLabel } from './tool-label.ts'
+import { toolLabel } from './text-format.ts'
 
 // Exposed from the start, so that rates include the first increase.
 const ALWAYS_SHOWN = 'injected'

@@ -1,8 +1,7 @@
 import { exemplified, type Exemplar } from './exemplar.ts'
 import { bucketsOf, type MetricName, type MetricsDetail } from './metric-table.ts'
-import { boundText, labelsText, seriesText, type TextFormat } from './text-format.ts'
+import { boundText, labelsText, OTHER, seriesText, type TextFormat } from './text-format.ts'
 import { type LineStart, lineStart, type TextWriter } from './text-writer.ts'
-import { OTHER } from './tool-label.ts'
 
 /** The labels of a series, in the order of its text. */
 export type Labels = Readonly<Record<string, string>>

@@ -29,7 +29,7 @@ import type { Call } from '../mcp/call.ts'
 import { type EndedCall, shownTool } from './call-line.ts'
 import type { Logger } from './log.ts'
 import { isError } from './outcome-index.ts'
-import { redactText } from './redact-text.ts'
+import { redactText } from './redact.ts'
 import type { ShownIds } from './shown-ids.ts'
 
 /** Configures the export of spans. */

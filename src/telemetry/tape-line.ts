@@ -1,8 +1,8 @@
 import type { FailureKind } from '../http/transfer.ts'
 import type { JsonRpcId } from '../mcp/call.ts'
 import { parseMessages } from '../mcp/json-rpc.ts'
-import { redactMessage, type Redaction } from './redact-message.ts'
-import { redactText } from './redact-text.ts'
+import { type Redaction, redactMessage } from './redact.ts'
+import { redactText } from './redact.ts'
 
 export const TAPE_VERSION = 1
 /** The longest text of a response that is not JSON-RPC. */

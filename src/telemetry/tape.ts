@@ -6,7 +6,7 @@ import { Fifo } from '../base/fifo.ts'
 import { inThread } from '../base/in-thread.ts'
 import type { CountLines } from './call-log.ts'
 import type { Logger } from './log.ts'
-import { pathsOf, type Redaction } from './redact-message.ts'
+import { pathsOf, type Redaction } from './redact.ts'
 import {
   TAPE_VERSION,
   type TapeHeader,

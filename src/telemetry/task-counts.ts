@@ -1,6 +1,6 @@
 import type { MetricsDetail } from './metric-table.ts'
 import { type Count, Counts } from './series.ts'
-import { ALL_TOOLS } from './tool-label.ts'
+import { ALL_TOOLS } from './text-format.ts'
 
 /** Bounds the series of tool, fault and verdict: beyond this a new one is counted under `other`. */
 const MAX_SERIES = 10_000

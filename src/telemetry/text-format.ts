@@ -1,4 +1,15 @@
-import type { MetricSpec } from './metric-table.ts'
+import { replaceUnseen } from '../base/text/foreign-text.ts'
+
+/** Declares one metric for the exposition and the documentation. */
+export interface MetricSpec {
+  readonly name: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly help: string
+  readonly labels: readonly string[]
+  /** Upper bounds in ascending order, without the infinite one; histograms only. */
+  readonly buckets?: readonly number[]
+  readonly basic?: readonly number[]
+}
 
 /** A format of metrics. */
 export type TextFormat = 'prometheus' | 'openmetrics'
@@ -7,6 +18,15 @@ export type TextFormat = 'prometheus' | 'openmetrics'
 export const END: Readonly<Record<TextFormat, string>> = {
   prometheus: '',
   openmetrics: '# EOF\n',
+}
+
+/** Holds the metrics of one scrape; `text` is the whole body. */
+export interface Exposition {
+  readonly contentType: string
+  readonly body: readonly Uint8Array[]
+  readonly text: string
+  /** Releases the body for reuse; a caller calls it at most once. */
+  readonly done?: () => void
 }
 
 /** One line of a metric. */
@@ -66,4 +86,23 @@ export function boundText(bound: number, format: TextFormat): string {
 function escaped(value: string): string {
   if (!/[\\\n"]/.test(value)) return value
   return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
+}
+
+/** The length of the longest label value, in UTF-16 code units. */
+export const MAX_TOOL_LABEL = 128
+
+/** The label of what is counted for all tools together. */
+export const ALL_TOOLS = '*'
+
+/** The label of all that exceeds a bound. */
+export const OTHER = 'other'
+
+/**
+ * Returns a label value for an untrusted name. Applying the function twice changes nothing more,
+ * and names with equal labels are one series.
+ */
+export function toolLabel(name: string): string {
+  const cut = name.length > MAX_TOOL_LABEL ? name.slice(0, MAX_TOOL_LABEL) : name
+  // Through bytes and back: fixes lone surrogates, and keeps no reference to a long parent string.
+  return replaceUnseen(Buffer.from(cut, 'utf8').toString('utf8'), () => '\ufffd')
 }

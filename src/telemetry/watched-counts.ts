@@ -1,5 +1,5 @@
 import { Counts } from './series.ts'
-import { toolLabel } from './tool-label.ts'
+import { toolLabel } from './text-format.ts'
 
 /** Further tools are counted as `other`. */
 const MAX_SERIES = 200

@@ -9,7 +9,8 @@ import type { Readiness } from '../../src/admin/routes.ts'
 import { type Admin, createAdmin } from '../../src/admin/server.ts'
 import type { ListenAddress } from '../../src/http/address.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
-import { type Exposition, Metrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
+import type { Exposition } from '../../src/telemetry/text-format.ts'
 import { eventually } from '../support/eventually.ts'
 
 const LOOPBACK: ListenAddress = { kind: 'tcp', host: '127.0.0.1', port: 0 }

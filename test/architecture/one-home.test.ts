@@ -43,10 +43,10 @@ it.each([
     ['base/json/json-pointer.ts'],
   ],
   [
-    'equality of JSON values (base/json/canonical-json.ts)',
+    'equality of JSON values (base/values.ts)',
     /isDeepStrictEqual\(|function (?:isEqual|deepEqual)\(one/,
     // These are not JSON: certificates are bytes.
-    ['base/json/canonical-json.ts', 'listener/front/tls-files.ts'],
+    ['base/values.ts', 'listener/front/tls-files.ts'],
   ],
   [
     'units of time and size (base/units.ts)',

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startUpstream } from '../support/wire.ts'
-import { readBounded } from '../../src/base/read-bounded.ts'
+import { readBounded } from '../../src/base/files.ts'
 
 let dir = ''
 const at = (name: string): string => join(dir, name)

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseDestination } from '../../src/http/destination.ts'
-import { isWithin, parseCidr } from '../../src/http/cidr.ts'
+import { isWithin, parseCidr, parseDestination } from '../../src/http/address.ts'
 
 describe('a destination', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FAULTS } from '../../src/filters/index.ts'
-import { sentence } from '../../src/rules/file/problem-format.ts'
+import { sentence } from '../../src/rules/file/problem.ts'
 import { editDistance, nearestName } from '../../src/base/nearest-name.ts'
 import { rejected, ruleText, faultText } from './rules-text.ts'
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RulesWatcher } from '../../src/rules/watch/rules-watcher.ts'
 import type { RulesWatcherOptions } from '../../src/rules/watch/rules-watcher.ts'
-import type { RulesVersion } from '../../src/rules/file/rules-version.ts'
+import type { RulesVersion } from '../../src/rules/file/rules-file.ts'
 
 /** Events alone have to do: a poll would hide that one was missed. */
 const NO_POLL = 3_600_000

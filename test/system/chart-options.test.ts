@@ -10,7 +10,7 @@ import { parse, stringify } from 'yaml'
 import { parseCommandLine } from '../support/commands/command-line.ts'
 import { type Manifest, manifestsOf } from '../deploy/manifest-problems.ts'
 import { policyJsonSchema } from '../../src/rules/policy/policy-schema.ts'
-import { readPolicy } from '../../src/rules/policy/read-policy.ts'
+import { readPolicy } from '../../src/rules/policy/policy.ts'
 import { CHART, helm, helmMissing, NAMESPACE, rendered } from './helm.ts'
 
 const MODES = readdirSync(`${CHART}ci`)

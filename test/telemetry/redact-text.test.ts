@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { redactText } from '../../src/telemetry/redact-text.ts'
+import { redactText } from '../../src/telemetry/redact.ts'
 import { Secrets } from './secrets.ts'
 
 it.each([

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Exposition, Metrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
+import type { Exposition } from '../../src/telemetry/text-format.ts'
 import { numberText } from '../../src/telemetry/text-format.ts'
 import { ChunkPool, lineStart, TextWriter } from '../../src/telemetry/text-writer.ts'
 

@@ -1,10 +1,16 @@
-export { CallFilterError, parseCallFilter } from './call-filter.ts'
+export {
+  CallFilterError,
+  parseAgentsFilter,
+  parseCallFilter,
+  parseVerdictFilter,
+} from './filters.ts'
 export {
   AdminError,
   adminProblem,
   askAdmin,
   checkResponse,
   MAX_BYTES,
+  openEvents,
   PASS_ADMIN_PORT,
   PATIENCE_MS,
   problemText,
@@ -16,7 +22,6 @@ export {
   API,
   type Endpoint,
   type ErrorKind,
-  type Fault,
   type Faults,
   type Finding,
   type History,
@@ -28,13 +33,9 @@ export {
   type State,
   type TappedCall,
   type Tasks,
-  type Tool,
   type VerdictLine,
 } from './api.ts'
 export { type AdminEndpoint, endpointText } from './endpoint.ts'
-export { openEvents } from './event-client.ts'
 export { type Guard, originGuard, type ReadAccess, readGuard } from '../guards.ts'
 export { sharedFile } from '../page-files.ts'
 export { createAdmin, endServer } from '../server.ts'
-export { parseAgentsFilter } from '../show-agents.ts'
-export { parseVerdictFilter } from '../show-tasks.ts'

@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { parsedJson } from '../../base/json/json-in-text.ts'
+import { parsedJson } from '../../base/values.ts'
 import { type Fields, isRecord } from '../../base/values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 

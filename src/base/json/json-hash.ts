@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
-import { MAX_CANONICAL_DEPTH } from './canonical-json.ts'
+import { MAX_CANONICAL_DEPTH } from '../values.ts'
 
 /** Random for each process: nobody can choose two values with one hash, or find a value by it. */
 const KEY = randomBytes(8)

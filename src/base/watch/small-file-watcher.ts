@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { readWhole } from '../read-bounded.ts'
+import { readWhole } from '../files.ts'
 import { WatchedFiles } from './watched-files.ts'
 import { systemReason } from '../system-reason.ts'
 

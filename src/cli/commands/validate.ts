@@ -1,4 +1,4 @@
-import type { ProblemFormat } from '../../rules/file/problem-format.ts'
+import type { ProblemFormat } from '../../rules/file/problem.ts'
 import { defineCommand } from '../flags/command.ts'
 import { group } from '../../base/flags/flag.ts'
 import { one, oneOf, toggle } from '../../base/flags/kinds.ts'

@@ -54,6 +54,12 @@ export async function waitReadyCommand(request: RequestOf<typeof OPERATION>): Pr
   }
 }
 
+/** Returns true when the sidecar responds. */
+export async function isLive(admin: ListenAddress, timeoutMs: number): Promise<boolean> {
+  const asked = askLocal(admin, 'GET', '/livez', timeoutMs)
+  return (await asked.catch(() => undefined))?.status === 200
+}
+
 async function readiness(
   admin: ListenAddress,
   withApp: boolean,

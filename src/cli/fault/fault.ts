@@ -5,7 +5,7 @@ import { endpointText } from '../../admin/contract/endpoint.ts'
 import type { FAULT_ADD, FaultRequest } from '../commands/fault.ts'
 import type { RequestOf } from '../flags/command.ts'
 import { faultRule } from './fault-rule.ts'
-import { printOutcomes } from '../sidecar-outcomes.ts'
+import { printOutcomes } from '../sidecar-changes.ts'
 
 const NO_FAULTS =
   'does not accept temporary faults: start the sidecar with --admin-token-file or SQUALL_ADMIN_TOKEN'

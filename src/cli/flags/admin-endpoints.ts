@@ -1,12 +1,6 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { AdminEndpoint } from '../../admin/contract/endpoint.ts'
-import {
-  canonicalHost,
-  isHost,
-  isWildcard,
-  parsePort,
-  splitHostPort,
-} from '../../base/flags/host.ts'
+import { canonicalHost, isHost, isWildcard, parsePort, splitHostPort } from '../../http/address.ts'
 import { group } from '../../base/flags/flag.ts'
 import { asText, duration, many, one, toggle } from '../../base/flags/kinds.ts'
 import { UsageError } from '../../base/flags/usage-error.ts'

@@ -1,6 +1,6 @@
 import { plain } from '../../base/text/foreign-text.ts'
 import { toolOf, type Call } from '../../mcp/call.ts'
-import { type Explanation, explain, explainConnection } from '../../rules/explain/explain.ts'
+import { explain, explainConnection } from '../../rules/explain/explain.ts'
 import { messageOf } from '../../rules/explain/idle-faults.ts'
 import { explainText } from '../../rules/explain/explain-text.ts'
 import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
@@ -8,11 +8,13 @@ import { TARGET } from '../../listener/stdio/stdio-exchange.ts'
 import type { RuleSet } from '../../rules/match/rule-set.ts'
 import { planCall } from '../../rules/select/plan.ts'
 import { isUntouchable } from '../../rules/select/inactive-reason.ts'
-import { problemLines, problemsJson } from '../../rules/file/problem-format.ts'
-import type { RulesVersion } from '../../rules/file/rules-version.ts'
+import { problemLines, problemsJson } from '../../rules/file/problem.ts'
+import type { RulesVersion } from '../../rules/file/rules-file.ts'
 import type { ExplainOptions, ExplainRequest, ExplainSubject } from '../commands/explain.ts'
 import { readRulesSource } from './rules-source.ts'
+import { readFlags } from '../../base/flags/flag.ts'
 import { UsageError } from '../../base/flags/usage-error.ts'
+import { boundsOf, LIMIT_FLAGS } from '../../sidecar/rules-options.ts'
 import { classifyBody } from '../../mcp/classify.ts'
 import { TASK_METHODS } from '../../mcp/task-tools.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
@@ -73,13 +75,25 @@ export async function explainCommand(
   return 0
 }
 
-/** Predicts the effect of rules on one call. Throws a `UsageError`. */
+/** Predicts the effect of rules on one call, with the default limits. Throws a `UsageError`. */
 export async function explainCall(
-  options: ExplainOptions,
+  call: Pick<Extract<ExplainSubject, { readonly kind: 'call' }>, 'method' | 'name' | 'args'>,
+  { headers, session }: Pick<ExplainOptions, 'headers' | 'session'>,
   version: RulesVersion,
-): Promise<Pick<Explanation, 'disarmed' | 'rules'>> {
+) {
+  const options: ExplainOptions = {
+    ...boundsOf(readFlags(LIMIT_FLAGS, new Map(), {}), {}),
+    subject: { kind: 'call', direction: 'client', path: '/mcp', ...call },
+    headers,
+    outbound: undefined,
+    session,
+    client: undefined,
+    transport: 'streamable-http',
+    protocolVersion: undefined,
+  }
   const { disarmed, explained } = explainAll(options, await explainedExchange(options), version)
-  return { disarmed, rules: explained[0]?.rules ?? [] }
+  const data = { disarmed, rules: explained[0]?.rules ?? [] }
+  return { text: explainText(data), data }
 }
 
 function titleOf({ id, method, name }: Pick<Call, 'id' | 'method' | 'name'>): string {

@@ -2,7 +2,7 @@ import { opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Dirent } from 'node:fs'
 import { isRecord } from '../../base/values.ts'
-import { type FileProblems, fileProblem } from '../../rules/file/problem-format.ts'
+import { fileProblem, type FileProblems } from '../../rules/file/problem.ts'
 import {
   isRulesFileName,
   MAX_FILES,

@@ -1,15 +1,25 @@
 import { stat } from 'node:fs/promises'
+import { idleFaults } from '../../rules/explain/idle-faults.ts'
 import { compileRules } from '../../rules/match/compile.ts'
 import { MAX_FILE_BYTES } from '../../rules/file/parse.ts'
-import { wholeFile } from '../../rules/file/problem.ts'
-import { type FileProblems, fileProblem } from '../../rules/file/problem-format.ts'
-import { foundTexts, type FoundRules, readRules } from '../../rules/file/rules-file.ts'
+import {
+  fileProblem,
+  type FileProblems,
+  smallPercents,
+  wholeFile,
+} from '../../rules/file/problem.ts'
+import {
+  canAct,
+  type FoundRules,
+  foundTexts,
+  readRules,
+  type RulesVersion,
+} from '../../rules/file/rules-file.ts'
 import { parseFound } from '../../rules/file/rules-parser.ts'
-import { canAct, type RulesVersion } from '../../rules/file/rules-version.ts'
 import { readRulesDirectory, type Skipped } from './rules-directory.ts'
 import { systemReason } from '../../base/system-reason.ts'
 import { readBytes } from '../files.ts'
-import { readBounded } from '../../base/read-bounded.ts'
+import { readBounded } from '../../base/files.ts'
 
 /** A file with its problems, and its text where it could be read. */
 export interface CheckedFile extends FileProblems {
@@ -38,6 +48,14 @@ export async function readRulesSource(path: string): Promise<RulesSource> {
 /** Checks the text of a rules file. Never throws. */
 export function checkRulesText(text: string, file: string): RulesSource {
   return sourceOf(foundTexts([{ file, bytes: Buffer.from(text) }], false), file)
+}
+
+/** Returns the faults of valid rules that can never act, and percentages that are too small. */
+export function warningsOf({ version, files }: RulesSource) {
+  return {
+    idle: version.kind === 'rules' ? idleFaults(version.file) : [],
+    small: files.flatMap(({ file, text = '' }) => smallPercents(file, text)),
+  }
 }
 
 function sourceOf(

@@ -1,4 +1,4 @@
-import { asInvoked } from '../../base/own-command.ts'
+import { asInvoked } from '../../base/program.ts'
 import { stat } from 'node:fs/promises'
 import { plain } from '../../base/text/foreign-text.ts'
 import {
@@ -8,19 +8,18 @@ import {
   problemFrames,
   problemLines,
   problemsJson,
-  smallPercents,
   type Warning,
   warningLine,
-} from '../../rules/file/problem-format.ts'
-import { idleFaults } from '../../rules/explain/idle-faults.ts'
+} from '../../rules/file/problem.ts'
 import { isAboutPods } from '../../rules/match/pod-match.ts'
-import type { RulesVersion } from '../../rules/file/rules-version.ts'
+import type { RulesVersion } from '../../rules/file/rules-file.ts'
 import type { Skipped } from './rules-directory.ts'
 import {
   type CheckedFile,
   readEachBelow,
   readRulesSource,
   type RulesSource,
+  warningsOf,
 } from './rules-source.ts'
 
 const FAILED = 1
@@ -50,8 +49,7 @@ export async function validateCommand(
     skipped.push(...each.skipped)
     for (const source of each.sources) {
       checked.push(...source.files)
-      const idle = source.version.kind === 'rules' ? idleFaults(source.version.file) : []
-      const small = source.files.flatMap(({ file, text = '' }) => smallPercents(file, text))
+      const { idle, small } = warningsOf(source)
       warnings.push(...idle, ...small)
       writeSource(source, [...idle, ...small], format, write)
     }

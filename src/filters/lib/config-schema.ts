@@ -19,6 +19,8 @@ export const RATE_FORMAT = 'squall-rate'
 export const LATENCY_FORMAT = 'squall-latency'
 /** The format of an exact text, or one with `*` and `?`. */
 export const GLOB_FORMAT = 'squall-glob'
+export const REGEX_FORMAT = 'squall-regex'
+export const CIDR_FORMAT = 'squall-cidr'
 
 /** The keywords that every schema node accepts. */
 export interface NodeOptions {

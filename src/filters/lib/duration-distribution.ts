@@ -1,3 +1,4 @@
+import { standardNormal } from '../../base/seeded-random.ts'
 import type { Static } from 'typebox'
 import { durationText } from '../../base/units.ts'
 import { duration, section } from './config-schema.ts'
@@ -152,12 +153,6 @@ function draw(distribution: DurationDistribution, { random, now }: DurationSourc
  * The standard deviation of a quarter and three quarters of independent variables with deviation 1.
  */
 const MIXED_STDDEV = Math.hypot(0.25, 0.75)
-
-/** Draws from the normal distribution of mean 0 and deviation 1. */
-export function standardNormal(random: () => number): number {
-  const radius = Math.sqrt(-2 * Math.log(1 - random()))
-  return radius * Math.cos(2 * Math.PI * random())
-}
 
 /** Draws from the Pareto distribution of shape 3, moved and scaled to mean 0 and deviation 1. */
 function standardPareto(random: () => number): number {

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../base/json/canonical-json.ts'
+import { canonicalJson } from '../../base/values.ts'
 import { isRecord } from '../../base/values.ts'
 import { isOther } from '../../mcp/call.ts'
 import type { Message } from '../../mcp/json-rpc.ts'

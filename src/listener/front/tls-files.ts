@@ -2,7 +2,7 @@ import type { SecureContextOptions } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../../telemetry/log.ts'
 import type { WatchedFiles } from '../../base/watch/watched-files.ts'
-import { readSmallFile } from '../../base/small-file.ts'
+import { readSmallFile } from '../../base/files.ts'
 
 /** Paths of TLS files, by Node's option names. */
 export interface TlsPaths {

@@ -7,7 +7,7 @@ import type {
   DestinationCounts,
   OutboundCounts,
 } from '../../telemetry/outbound-counts.ts'
-import { plainAddress } from '../../http/cidr.ts'
+import { plainAddress } from '../../http/address.ts'
 import { type DialledSockets, noteDial } from '../../upstream/dialled.ts'
 import { cutSocket } from '../front/cut-socket.ts'
 import type { MemoryBudget } from '../memory-budget.ts'

@@ -1,7 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { plainAddress } from '../../http/cidr.ts'
-import { ANY_HOST } from '../../http/destination.ts'
+import { ANY_HOST, plainAddress } from '../../http/address.ts'
 import type { Destination } from '../../rules/match/call-facts.ts'
 import type { CompiledRule } from '../../rules/match/compiled-rule.ts'
 import type { MatchedRule } from '../../rules/select/matched-rule.ts'

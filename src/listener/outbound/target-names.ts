@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises'
-import { ANY_HOST } from '../../http/destination.ts'
+import { ANY_HOST } from '../../http/address.ts'
 import type { Target } from './target.ts'
 
 /** Addresses behind names change: they are looked up again after this, in milliseconds. */

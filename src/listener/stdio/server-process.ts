@@ -2,9 +2,8 @@ import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'n
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { childEnvironment } from '../../base/child-environment.ts'
+import { childEnvironment, signalWhenGone } from '../../base/child-process.ts'
 import { systemReason } from '../../base/system-reason.ts'
-import { signalWhenGone } from '../../base/when-gone.ts'
 import { PipeWriter } from './pipe-writer.ts'
 
 /** The command line of an MCP server. */

@@ -5,7 +5,7 @@ import type { ResponseOutlook } from './fault-outlook.ts'
 import type { ResponseKind } from './response-kind.ts'
 import type { Forecast } from '../select/rule-state.ts'
 import { plain } from '../../base/text/foreign-text.ts'
-import { wrapped } from '../../base/text/wrapped.ts'
+import { wrapped } from '../../base/text/lines.ts'
 
 const WIDTH = 80
 const DEEPER = '  '

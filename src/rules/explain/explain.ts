@@ -1,11 +1,13 @@
 import { disarmedBy, type InactiveReason, inactiveReasonFor } from '../select/inactive-reason.ts'
 import { FAULTS } from '../../filters/index.ts'
 import { toolOf } from '../../mcp/call.ts'
-import type { Destination, Facts } from '../match/call-facts.ts'
+import type { CallFacts, Destination, Facts } from '../match/call-facts.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
 import { faultOutlook, type ResponseOutlook } from './fault-outlook.ts'
 import type { ResponseKind } from './response-kind.ts'
 import { instantText } from '../../base/instant.ts'
+import { compileRules } from '../match/compile.ts'
+import type { RuleFileSpec } from '../file/rule-spec.ts'
 import type { RuleSet } from '../match/rule-set.ts'
 import type { RuleResult } from '../select/rule-counts.ts'
 import { connectionFacts } from '../select/connection-plan.ts'
@@ -57,6 +59,12 @@ export interface Explanation {
   readonly disarmed: string | undefined
   /** In file order. */
   readonly rules: readonly RuleOutlook[]
+}
+
+/** Returns a function that is true for a call that a rule of a file matches. */
+export function callMatcher(file: RuleFileSpec): (facts: CallFacts) => boolean {
+  const ruleSet = compileRules(file)
+  return (facts) => explain(ruleSet, facts, 0).rules.some(({ matches }) => matches)
 }
 
 /**

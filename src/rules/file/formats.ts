@@ -1,16 +1,18 @@
 import {
+  CIDR_FORMAT,
   DURATION_FORMAT,
   GLOB_FORMAT,
   LATENCY_FORMAT,
   PERCENT_FORMAT,
   RATE_FORMAT,
+  REGEX_FORMAT,
   SIZE_FORMAT,
 } from '../../filters/lib/config-schema.ts'
 import { readDuration, readFactor, readPercent, readRate, readSize } from '../../base/units.ts'
 import { isGlob, MAX_GLOB } from '../../base/glob.ts'
 import { readInstant } from '../../base/instant.ts'
 import { RegexError } from '../../base/regex/regex-error.ts'
-import { parseCidr } from '../../http/cidr.ts'
+import { parseCidr } from '../../http/address.ts'
 import { parseProtocolVersionRange } from './protocol-version-range.ts'
 import { SafeRegex } from '../../base/regex/safe-regex.ts'
 
@@ -27,8 +29,6 @@ export interface Format {
 export const INSTANT_FORMAT = 'date-time'
 /** A share that is kept as 0 to 1. */
 export const FRACTION_FORMAT = 'squall-fraction'
-export const REGEX_FORMAT = 'squall-regex'
-export const CIDR_FORMAT = 'squall-cidr'
 export const PROTOCOL_VERSION_FORMAT = 'squall-protocol-version'
 
 function readable(wants: string, read: (text: string) => number | undefined): Format {

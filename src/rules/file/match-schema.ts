@@ -1,13 +1,15 @@
 import type { Static, TObject, TUnsafe } from 'typebox'
 import {
+  CIDR_FORMAT,
   GLOB_FORMAT,
   mapOf,
   type NodeOptions,
   oneOf,
+  REGEX_FORMAT,
   section,
 } from '../../filters/lib/config-schema.ts'
 import { type Transport, TRANSPORTS } from '../../mcp/call.ts'
-import { PROTOCOL_VERSION_FORMAT, REGEX_FORMAT, CIDR_FORMAT } from './formats.ts'
+import { PROTOCOL_VERSION_FORMAT } from './formats.ts'
 import type { TextSpec } from '../match/text-match.ts'
 import type { ValueSpec } from '../match/value-match.ts'
 import * as Type from 'typebox'

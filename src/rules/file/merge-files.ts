@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { MAX_ITEMS } from './document-bounds.ts'
-import type { FileProblems } from './problem-format.ts'
+import type { FileProblems } from './problem.ts'
 import { type Path, type Problem, wholeFile } from './problem.ts'
 import { fieldOf } from './read-values.ts'
 import type { RulesFile } from './schema.ts'

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { type AnchorJob, anchorTexts } from './anchor-text.ts'
+import { type AnchorJob, anchorTexts } from './applied-text.ts'
 import type { FoundRules } from './rules-file.ts'
 import { parseFound } from './rules-parser.ts'
 

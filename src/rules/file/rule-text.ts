@@ -1,9 +1,8 @@
 import { DURATION_FORMAT, SIZE_FORMAT } from '../../filters/lib/config-schema.ts'
 import { FAULTS } from '../../filters/index.ts'
-import { sameJson } from '../../base/json/canonical-json.ts'
+import { fieldsOf, isRecord, listOf, sameJson } from '../../base/values.ts'
 import { durationText, sizeText } from '../../base/units.ts'
 import { shortened } from '../../base/text/foreign-text.ts'
-import { fieldsOf, isRecord, listOf } from '../../base/values.ts'
 import { fieldOf, fillDefaults } from './read-values.ts'
 import { branchFor, type SchemaNode } from './schema-node.ts'
 

@@ -2,9 +2,10 @@ import type { ErrorObject, ValidateFunction } from 'ajv'
 import { parsePointer } from '../../base/json/json-pointer.ts'
 import { FORMATS } from './formats.ts'
 import type { Finding } from './problem.ts'
-import { fieldOf } from './read-values.ts'
+import { fieldOf, readValues } from './read-values.ts'
 import { findingOf } from './schema-messages.ts'
 import { branchFor, jsonType, type SchemaNode } from './schema-node.ts'
+import { nearestKeyAlone } from './unknown-key.ts'
 
 /** A check that was compiled from a schema, and the nodes of that schema. */
 interface Check {
@@ -34,7 +35,7 @@ const ABOUT_TEXT: ReadonlySet<string> = new Set(['format', 'pattern', 'minLength
 const MOST_IN_ONE = 5
 
 /** Returns a schema with its compiled checks; `rule` for files that have rules. */
-export function fileSchema(root: SchemaNode, file: Compiled, rule?: Compiled): FileSchema {
+export function fileSchema(root: object, file: Compiled, rule?: Compiled): FileSchema {
   return { root, file: checkOf(file), rule: rule && checkOf(rule) }
 }
 
@@ -76,6 +77,18 @@ export function schemaFindings(
     findings.push(...findingsOf({ rules: [each] }, rule, root, most, index))
   }
   return findings
+}
+
+/** Returns the violations of another kind of file, where only rules have the hints for rules. */
+export function ownFindings(value: unknown, schema: FileSchema, limit: number): readonly Finding[] {
+  return schemaFindings(value, schema, limit).map((each) =>
+    schema.rule !== undefined && each.path[0] === 'rules' ? each : nearestKeyAlone(each),
+  )
+}
+
+/** Reads a file by its schema, as `readValues` does. */
+export function readBySchema(value: unknown, { root }: FileSchema): unknown {
+  return readValues(root, value, root.definitions)
 }
 
 /** With `index`, the value has one rule, with this index in the file. */

@@ -3,7 +3,7 @@ import { duration, percentage, section, type NodeOptions } from '../../filters/l
 import { parameterProblems } from '../../filters/lib/exclusive.ts'
 import { FAULTS, type FaultUse } from '../../filters/index.ts'
 import { SIGNED_PERCENT_PATTERN } from '../../base/units.ts'
-import { editorSchema, faultSentence } from './editor-schema.ts'
+import { editorSchema, faultSentence } from './schema-text.ts'
 import { schemaText } from './schema-text.ts'
 import { MAX_ITEMS } from './document-bounds.ts'
 import { FRACTION_FORMAT, INSTANT_FORMAT } from './formats.ts'

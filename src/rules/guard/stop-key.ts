@@ -1,7 +1,7 @@
-import { parsedJson } from '../../base/json/json-in-text.ts'
+import { parsedJson } from '../../base/values.ts'
 import { fieldsOf, isRecord } from '../../base/values.ts'
 import { foreign } from '../../base/text/foreign-text.ts'
-import { parseLabelSelector } from '../match/label-selector.ts'
+import { parseLabelSelector } from '../match/pod-match.ts'
 import type { PodLabels } from '../watch/pod-labels.ts'
 
 /**

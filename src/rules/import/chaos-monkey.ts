@@ -14,7 +14,8 @@ import {
 import { Entry } from './entry.ts'
 import { leftOut, shape, to } from './fields.ts'
 import { Report } from './report.ts'
-import { exactName, fixedDelay, msText, sharedBy } from './values.ts'
+import { fixedDelay, msText, sharedBy } from './values.ts'
+import { exactName } from '../match/text-match.ts'
 
 const NO_ASSERTIONS = leftOut('rules have no assertions; `--as experiment` converts it into a plan')
 const BOTH = 'camelCase or snake_case'

@@ -13,7 +13,8 @@ import {
 } from './http-match.ts'
 import { manifestsOf } from './manifest.ts'
 import type { Item, Report } from './report.ts'
-import { escaped, fixedDelay, percentOf } from './values.ts'
+import { fixedDelay, percentOf } from './values.ts'
+import { escaped } from '../match/text-match.ts'
 
 const TYPE = /\.filter(?:s)?\.http\.fault\.v[23]\.HTTPFault$/
 const NODE_HEADER = 'x-envoy-downstream-service-node'

@@ -5,7 +5,8 @@ import { aside, leftOut, limit, shape, to } from './fields.ts'
 import { allOf, EVERY_EXCHANGE, exchanges, headerIs, type HttpMatch } from './http-match.ts'
 import { manifestsOf, nameOf } from './manifest.ts'
 import type { Item, Report } from './report.ts'
-import { exactName, fixedDelay, percentOf, prefixName } from './values.ts'
+import { fixedDelay, percentOf, prefixName } from './values.ts'
+import { exactName } from '../match/text-match.ts'
 
 const PERCENTAGE = to('`percent`')
 const SPEC = shape('`spec`', {

@@ -1,4 +1,5 @@
-import { exactName, escaped, prefixName } from './values.ts'
+import { prefixName } from './values.ts'
+import { escaped, exactName } from '../match/text-match.ts'
 
 /** A match as it is written in rules. */
 export interface HttpMatch {

@@ -1,4 +1,4 @@
-import { quoted, hasUnseen, plain, plainJson } from '../../base/text/foreign-text.ts'
+import { hasUnseen, plain, plainJson, quoted } from '../../base/text/foreign-text.ts'
 import { parseRules, parseWithPositions, type ReadRules } from '../file/parse.ts'
 import { pathText, type Path, type Problem } from '../file/problem.ts'
 import { located, readYamlList, type YamlDocument } from '../file/yaml-document.ts'
@@ -12,7 +12,14 @@ import { itemsOf, listOf } from './manifest.ts'
 import { MCP_CHAOS } from './mcp-chaos.ts'
 import { ENVOY } from './envoy.ts'
 import { type Format, FORMATS } from './formats.ts'
-import { type FoundNote, type NoteKind, Report, type Draft, type FileKeys } from './report.ts'
+import {
+  type Draft,
+  type FileKeys,
+  type FoundNote,
+  NOTE_KINDS,
+  type NoteKind,
+  Report,
+} from './report.ts'
 import { TOXIPROXY } from './toxiproxy.ts'
 import { Document, isMap, isPair, isSeq, visit } from 'yaml'
 
@@ -194,4 +201,27 @@ function comment(text: string): string {
     .split('\n')
     .map((line) => ` ${plain(line).trimEnd()}`)
     .join('\n')
+}
+
+function kindText(kind: NoteKind): string {
+  return kind.replace('_', ' ')
+}
+
+/** Formats a note as compilers do, on one line. */
+export function noteLine(file: string, { kind, line, column, path, message }: Note): string {
+  return plain(`${file}:${line}:${column}: ${kindText(kind)}: ${path}: ${message}`)
+}
+
+/** Formats the notes on a conversion, and a line with their counts. */
+export function notesText(
+  file: string,
+  { format, rules, notes }: Extract<Imported, { readonly ok: true }>,
+): string {
+  const counts = NOTE_KINDS.flatMap((kind) => {
+    const count = notes.filter((note) => note.kind === kind).length
+    return count === 0 ? [] : `${count} ${kindText(kind)}`
+  })
+  const total = `${rules} ${rules === 1 ? 'rule' : 'rules'} from ${format}`
+  const end = counts.length === 0 ? 'every field was converted' : `fields: ${counts.join(', ')}`
+  return `${notes.map((note) => `${noteLine(file, note)}\n`).join('')}${plain(file)}: ${total}; ${end}\n`
 }

@@ -1,8 +1,8 @@
 import { durationText } from '../../base/units.ts'
 import { isGlob } from '../../base/glob.ts'
+import { escaped, exactName } from '../match/text-match.ts'
 
 const LONGEST_DEFAULT = 3_600_000
-const SPECIAL = /[.*+?^${}()|[\]\\/-]/g
 
 /** Returns milliseconds as a duration of rules: whole ones from a second on. */
 export function msText(ms: number): string {
@@ -15,11 +15,6 @@ export function fixedDelay(ms: number): Readonly<Record<string, string>> {
   return ms > LONGEST_DEFAULT ? { fixed, max: fixed } : { fixed }
 }
 
-/** Returns the match of one exact name, in which wildcards have no meaning. */
-export function exactName(name: string): string | { readonly regex: string } {
-  return isGlob(name) ? { regex: `^${escaped(name)}$` } : name
-}
-
 /** Returns the match of exact names. */
 export function exactNames(names: readonly string[]): unknown {
   const list = names.map(exactName)
@@ -29,11 +24,6 @@ export function exactNames(names: readonly string[]): unknown {
 /** Returns the match of names that begin with a text. */
 export function prefixName(prefix: string): string | { readonly regex: string } {
   return isGlob(prefix) ? { regex: `^${escaped(prefix)}` } : `${prefix}*`
-}
-
-/** Returns a text as a regular expression that matches it alone. */
-export function escaped(text: string): string {
-  return text.replace(SPECIAL, '\\$&')
 }
 
 /** Returns the key for a share from 0 to 1; none for all calls. */

@@ -1,6 +1,6 @@
 import { sha256Of } from '../../base/digest.ts'
 import { createFault } from '../../filters/index.ts'
-import { canonicalJson } from '../../base/json/canonical-json.ts'
+import { canonicalJson } from '../../base/values.ts'
 import type { CompiledRule } from './compiled-rule.ts'
 import { compileCallMatch, compilePlainMatch, directionOf, isHttpMatch } from './match-node.ts'
 import { notForPod, type PodSelf } from './pod-match.ts'

@@ -1,4 +1,4 @@
-import { parseCidr } from '../../http/cidr.ts'
+import { parseCidr } from '../../http/address.ts'
 import type { MatchSpec } from '../file/match-spec.ts'
 import type { Destination, Facts } from './call-facts.ts'
 import { type MatchTest, showValue } from './match-test.ts'

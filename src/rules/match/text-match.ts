@@ -70,3 +70,15 @@ function describe(spec: TextSpec): string {
 function isList(spec: TextSpec): spec is readonly TextSpec[] {
   return Array.isArray(spec)
 }
+
+/** Returns the match of one exact name, in which wildcards have no meaning. */
+export function exactName(name: string): string | { readonly regex: string } {
+  return isGlob(name) ? { regex: `^${escaped(name)}$` } : name
+}
+
+const SPECIAL = /[.*+?^${}()|[\]\\/-]/g
+
+/** Returns a text as a regular expression that matches it alone. */
+export function escaped(text: string): string {
+  return text.replace(SPECIAL, '\\$&')
+}

@@ -1,5 +1,4 @@
-import { isRecord } from '../../base/values.ts'
-import { sameJson } from '../../base/json/canonical-json.ts'
+import { isRecord, sameJson } from '../../base/values.ts'
 import { SafeRegex } from '../../base/regex/safe-regex.ts'
 
 /** The operators on a value. All that are given must hold. */

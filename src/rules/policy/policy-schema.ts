@@ -33,9 +33,6 @@ const sweptTask = section({
   check: Type.Optional(line('Shell command that checks a run; exit code 0 means success.')),
 })
 
-/** A command that agents may sweep. */
-export type SweptTask = Static<typeof sweptTask>
-
 const policy = section({
   targets: texts('Target URLs that may be tested; `*` matches any characters.', {
     examples: [['http://127.0.0.1:15300/mcp']],

@@ -5,9 +5,11 @@ import { matchedName } from '../../mcp/task-tools.ts'
 import { MatchedRule } from './matched-rule.ts'
 import type { CallFacts, ExchangeFacts, Facts } from '../match/call-facts.ts'
 import { holdAll } from '../match/match-test.ts'
+import { compileRules } from '../match/compile.ts'
 import type { RuleSet } from '../match/rule-set.ts'
+import type { RuleFileSpec } from '../file/rule-spec.ts'
 import type { RuleState } from './rule-state.ts'
-import type { RuleStates } from './rule-states.ts'
+import { RuleStates } from './rule-states.ts'
 import { unread } from '../../base/glob.ts'
 import { isTooLong } from '../../base/regex/safe-regex.ts'
 
@@ -55,6 +57,19 @@ export function planCall(
   index.candidates.clear(methods.knowsMethod(method) && !isTooLong(name))
   names.gather(name, facts.headers, index.candidates)
   return planOf(ruleSet, facts, states, clock)
+}
+
+/** Plans the calls of a pod by rules that have just become active, at the times that are given. */
+export function callPlanner(file: RuleFileSpec, pod: string) {
+  const ruleSet = compileRules(file, { pod })
+  const states = new RuleStates()
+  states.adopt(ruleSet, 0)
+  const injectedBy = (rule: RuleSet['rules'][number]) => states.of(rule)?.counts.injected ?? 0
+  return {
+    plan: (facts: CallFacts, now: number) => planCall(ruleSet, facts, states, () => now),
+    /** Returns the calls that a fault was injected into, once for each rule. */
+    injected: () => ruleSet.rules.reduce((sum, rule) => sum + injectedBy(rule), 0),
+  }
 }
 
 /**

@@ -1,12 +1,11 @@
 import type { BurstConfig } from './burst.ts'
 import type { EpisodeConfig } from './episode.ts'
 import { SampleHash } from './sample-hash.ts'
-import { isRecord } from '../../base/values.ts'
+import { canonicalJson, isRecord } from '../../base/values.ts'
 import { type HeaderLines, headerValue } from '../../http/headers.ts'
 import { parseTraceparent, traceId } from '../../http/traceparent.ts'
 import { decodeHeaderValue } from '../../mcp/name-header.ts'
 import type { Facts } from '../match/call-facts.ts'
-import { canonicalJson } from '../../base/json/canonical-json.ts'
 
 /** The clock of a node may be behind that of the API server by this much. */
 const MAX_SKEW = 3_600_000

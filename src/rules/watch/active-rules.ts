@@ -1,4 +1,4 @@
-import { sameJson } from '../../base/json/canonical-json.ts'
+import { sameJson } from '../../base/values.ts'
 import type { Arming } from '../guard/arming.ts'
 import { compileInSlices } from './compile-in-slices.ts'
 import {
@@ -10,8 +10,8 @@ import {
 import { type PodSelf, isAboutPods } from '../match/pod-match.ts'
 import type { RuleSet } from '../match/rule-set.ts'
 import type { RuleStates } from '../select/rule-states.ts'
-import { fileProblem } from '../file/problem-format.ts'
-import type { RulesVersion } from '../file/rules-version.ts'
+import { fileProblem } from '../file/problem.ts'
+import type { RulesVersion } from '../file/rules-file.ts'
 import { TemporaryRules } from './temporary-rules.ts'
 
 /** The result of loading one version of the rules. */

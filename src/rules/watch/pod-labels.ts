@@ -1,4 +1,4 @@
-import { parsedJson } from '../../base/json/json-in-text.ts'
+import { parsedJson } from '../../base/values.ts'
 import { type SmallFile, watchSmallFile } from '../../base/watch/small-file-watcher.ts'
 import type { WatchedFiles } from '../../base/watch/watched-files.ts'
 

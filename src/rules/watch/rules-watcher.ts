@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WatchedFiles } from '../../base/watch/watched-files.ts'
 import { directoryDirectories, fileDirectories } from '../../base/watch/watched-paths.ts'
-import { MAX_BETWEEN_CALLS, parseWherever } from '../file/parse-off-thread.ts'
-import { isRulesFileName, readRules, type FoundRules } from '../file/rules-file.ts'
-import { warmUpParser } from '../file/rules-parser.ts'
-import type { RulesVersion } from '../file/rules-version.ts'
+import { MAX_BETWEEN_CALLS, parseWherever, warmUpParser } from '../file/rules-parser.ts'
+import {
+  type FoundRules,
+  isRulesFileName,
+  readRules,
+  type RulesVersion,
+} from '../file/rules-file.ts'
 
 export interface RulesWatcherOptions {
   /** Milliseconds without a further event before the rules are read; 10 when left out. */

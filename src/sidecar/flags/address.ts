@@ -1,18 +1,19 @@
 import { posix } from 'node:path'
 import { quoted } from '../../base/text/foreign-text.ts'
-import { formatListen, type ListenAddress } from '../../http/address.ts'
-import type { UpstreamAddress } from '../../upstream/address.ts'
 import {
   clashes,
+  formatListen,
   type HostPort,
   isAt,
   isHost,
   isWildcard,
+  type ListenAddress,
   parsePort,
   reaches,
   splitHostPort,
   takes,
-} from '../../base/flags/host.ts'
+} from '../../http/address.ts'
+import type { UpstreamAddress } from '../../upstream/address.ts'
 import type { FlagInput } from '../../base/flags/flag.ts'
 import { invalidAddress, invalidOption, type UsageError } from '../../base/flags/usage-error.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { canonicalJson } from '../../../src/base/json/canonical-json.ts'
+import { canonicalJson } from '../../../src/base/values.ts'
 import { jsonHash } from '../../../src/base/json/json-hash.ts'
 import { Random } from '../../support/random.ts'
 

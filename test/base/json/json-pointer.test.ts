@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { sameJson } from '../../../src/base/json/canonical-json.ts'
+import { sameJson } from '../../../src/base/values.ts'
 import { parsePointer, pointedAt, pointerTo } from '../../../src/base/json/json-pointer.ts'
 
 // RFC 6901, section 5.

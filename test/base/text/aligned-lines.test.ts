@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { alignedLines } from '../../../src/base/text/aligned-lines.ts'
+import { alignedLines } from '../../../src/base/text/lines.ts'
 
 test('aligns more rows than a function takes arguments', () => {
   const rows = Array.from({ length: 300_000 }, (_, i) => [String(i), 'x'])

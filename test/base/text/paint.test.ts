@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { paint } from '../../../src/base/text/paint.ts'
+import { paint } from '../../../src/base/text/terminal-text.ts'
 
 const { FORCE_COLOR } = process.env
 beforeAll(() => void delete process.env['FORCE_COLOR'])

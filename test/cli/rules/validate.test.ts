@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rulesSchemaText } from '../../../src/rules/file/schema.ts'
 import { validateCommand } from '../../../src/cli/rules/validate.ts'
 import { startProgram } from '../../support/commands.ts'
-import type { ProblemFormat } from '../../../src/rules/file/problem-format.ts'
+import type { ProblemFormat } from '../../../src/rules/file/problem.ts'
 
 let dir = ''
 const at = (name: string): string => join(dir, name)

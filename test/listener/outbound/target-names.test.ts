@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseCidr } from '../../../src/http/cidr.ts'
+import { parseCidr } from '../../../src/http/address.ts'
 import { TargetNames } from '../../../src/listener/outbound/target-names.ts'
 
 const target = (host: string) => ({ text: `${host}:1`, host, port: 1, range: parseCidr(host) })

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { anchorWherever } from '../../../src/rules/file/anchor-off-thread.ts'
-import { anchorTexts } from '../../../src/rules/file/anchor-text.ts'
-import { MAX_BETWEEN_CALLS } from '../../../src/rules/file/parse-off-thread.ts'
+import { anchorTexts, anchorWherever } from '../../../src/rules/file/applied-text.ts'
+import { MAX_BETWEEN_CALLS } from '../../../src/rules/file/rules-parser.ts'
 import { failing } from '../../live/rules-directory.ts'
 
 /** A thread can only run what was compiled, as the program does. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { anchorText } from '../../../src/rules/file/anchor-text.ts'
+import { anchorText, targetText } from '../../../src/rules/file/applied-text.ts'
 import { parseRules } from '../../../src/rules/file/parse.ts'
-import { targetText } from '../../../src/rules/file/target-text.ts'
 
 const AT = Date.UTC(2026, 2, 1, 9, 0, 0, 123)
 const HOUR = 3_600_000

@@ -5,10 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { MAX_BETWEEN_CALLS, parseWherever } from '../../../src/rules/file/parse-off-thread.ts'
+import {
+  MAX_BETWEEN_CALLS,
+  parseFound,
+  parseWherever,
+} from '../../../src/rules/file/rules-parser.ts'
 import { readRules } from '../../../src/rules/file/rules-file.ts'
 import type { FoundRules } from '../../../src/rules/file/rules-file.ts'
-import { parseFound } from '../../../src/rules/file/rules-parser.ts'
 import { eventually } from '../../support/eventually.ts'
 import { rounds } from '../../support/rounds.ts'
 import { ruleNamed, WatchBench } from '../watch-bench.ts'

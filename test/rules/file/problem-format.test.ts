@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { plain, quoted } from '../../../src/base/text/foreign-text.ts'
-import type { Problem } from '../../../src/rules/file/problem.ts'
 import {
   githubLines,
+  type Problem,
   problemLines,
   problemsJson,
   sentence,
-} from '../../../src/rules/file/problem-format.ts'
+} from '../../../src/rules/file/problem.ts'
 import { pathText, shownValue } from '../../../src/rules/file/problem.ts'
 
 const problem: Problem = {

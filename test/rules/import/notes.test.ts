@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { importFaults } from '../../../src/rules/import/import.ts'
-import { smallPercents } from '../../../src/rules/file/problem-format.ts'
+import { smallPercents } from '../../../src/rules/file/problem.ts'
 import { accepted } from '../rules-text.ts'
 import { imported, notImported } from './imported.ts'
 

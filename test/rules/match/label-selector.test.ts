@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseLabelSelector } from '../../../src/rules/match/label-selector.ts'
+import { parseLabelSelector } from '../../../src/rules/match/pod-match.ts'
 
 const LABELS = { app: 'shop', tier: 'front', 'squall.dev/team': 'a' }
 

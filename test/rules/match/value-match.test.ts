@@ -1,10 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  MAX_CANONICAL_DEPTH,
-  canonicalJson,
-  sameJson,
-} from '../../../src/base/json/canonical-json.ts'
+import { canonicalJson, MAX_CANONICAL_DEPTH, sameJson } from '../../../src/base/values.ts'
 import { parsePointer, pointedAt } from '../../../src/base/json/json-pointer.ts'
 import { parseProtocolVersionRange } from '../../../src/rules/file/protocol-version-range.ts'
 import { compileValue, matchesValue } from '../../../src/rules/match/value-match.ts'

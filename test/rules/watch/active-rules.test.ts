@@ -6,7 +6,7 @@ import { parseRules } from '../../../src/rules/file/parse.ts'
 import type { Rule } from '../../../src/rules/file/schema.ts'
 import { RuleStates } from '../../../src/rules/select/rule-states.ts'
 import { ActiveRules, type Reload } from '../../../src/rules/watch/active-rules.ts'
-import type { RulesVersion } from '../../../src/rules/file/rules-version.ts'
+import type { RulesVersion } from '../../../src/rules/file/rules-file.ts'
 import { eventually } from '../../support/eventually.ts'
 import { accepted } from '../rules-text.ts'
 

@@ -5,9 +5,9 @@ import { nearestName, oneLine, quoted, shellWord, systemReason } from '#base'
 import type { ListenAddress } from '#protocol'
 import type { CheckRequest } from '../commands/check.ts'
 import { LoadError } from '../load/load-error.ts'
-import { compileText, problemFrames, type RuleSpec, sentence, smallPercents } from '#rules'
+import { compileText, problemFrames, type RulesFile, sentence } from '#rules'
 import { type ListedServer, listTools } from '../cli/list-tools.ts'
-import { readRulesSource } from '#cli'
+import { readRulesSource, warningsOf } from '#cli'
 import { byProblems, type Check, type CheckGroup, failed, passed, skipped } from './result.ts'
 
 /** The server, the rules and the sidecar to check. */
@@ -62,7 +62,7 @@ async function checkRules({ rules: path }: LocalRequest) {
   const { version, files } = await readRulesSource(path)
   if (version.kind === 'rules') {
     const { rules } = version.file
-    const small = files.flatMap(({ file, text = '' }) => smallPercents(file, text))
+    const { small } = warningsOf({ version, files })
     const found = [`${rules.length} in ${quoted(path)}`, ...small.map(({ message }) => message)]
     return { checks: [passed(check, found.join('; '))], rules, digest: version.digest || undefined }
   }
@@ -82,7 +82,7 @@ async function checkRules({ rules: path }: LocalRequest) {
 
 /** Checks that each rule about a tool matches a tool that exists. */
 function checkTools(
-  rules: readonly RuleSpec[] | undefined,
+  rules: RulesFile['rules'] | undefined,
   listed: ListedServer | undefined,
 ): readonly Check[] {
   if (rules === undefined || listed === undefined) return []

@@ -1,12 +1,10 @@
-import { plain, quoted } from '#base'
+import { quoted } from '#base'
 import type { IMPORT } from '../commands/import.ts'
 import {
   type Imported,
   importFaults,
-  kindText,
   MAX_FILE_BYTES,
-  NOTE_KINDS,
-  noteLine,
+  notesText,
   parseWithPositions,
   problemFrames,
 } from '#rules'
@@ -27,7 +25,11 @@ export async function importCommand(request: RequestOf<typeof IMPORT>): Promise<
     const { ok, ...rest } = imported
     await print(`${JSON.stringify({ ok, file, ...rest }, null, 2)}\n`)
   } else {
-    process.stderr.write(reportText(file, imported, bytes))
+    const text = Buffer.from(bytes).toString('utf8')
+    const report = imported.ok
+      ? notesText(file, imported)
+      : problemFrames({ file, ...imported }, text)
+    process.stderr.write(report)
   }
   return imported.ok ? 0 : FAILED
 }
@@ -52,20 +54,4 @@ async function asPlan(
   if (!plan.ok) return { ok: false, problems: plan.problems.flatMap(({ problems }) => problems) }
   const notes = rules.notes.filter(({ path }) => !/^(expected_?behavior|assertions)$/i.test(path))
   return { ...rules, text, notes }
-}
-
-function reportText(file: string, imported: Imported, bytes: Uint8Array): string {
-  if (!imported.ok) return problemFrames({ file, problems: imported.problems }, textOf(bytes))
-  const { format, rules, notes } = imported
-  const counts = NOTE_KINDS.flatMap((kind) => {
-    const count = notes.filter((note) => note.kind === kind).length
-    return count === 0 ? [] : `${count} ${kindText(kind)}`
-  })
-  const total = `${rules} ${rules === 1 ? 'rule' : 'rules'} from ${format}`
-  const end = counts.length === 0 ? 'every field was converted' : `fields: ${counts.join(', ')}`
-  return `${notes.map((note) => `${noteLine(file, note)}\n`).join('')}${plain(file)}: ${total}; ${end}\n`
-}
-
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('utf8')
 }

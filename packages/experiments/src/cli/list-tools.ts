@@ -2,7 +2,7 @@ import type { accessOf } from '../commands/experiment.ts'
 import type { Endpoint } from '../load/clients/load-client.ts'
 import { openEndpoint } from '../load/clients/open-endpoint.ts'
 import { withToken } from './server-flags.ts'
-import { readVersion } from '#cli'
+import { readVersion } from '#base'
 
 /** An MCP server with its tools. */
 export type ListedServer = Omit<Endpoint, 'connect' | 'close'>

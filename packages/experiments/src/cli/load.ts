@@ -4,15 +4,8 @@ import { metricsPage, serveMetrics } from '../load/results/metrics-server.ts'
 import { type Consent, ToolsNotNamedError } from '../load/choose-tools.ts'
 import { type LoadOptions, shardOf } from '../load/load-options.ts'
 import type { LoadResult } from '../load/results/result.ts'
-import {
-  INTERRUPTED,
-  InterruptedError,
-  missing,
-  print,
-  readVersion,
-  UsageError,
-  writeText,
-} from '#cli'
+import { INTERRUPTED, InterruptedError, missing, print, UsageError, writeText } from '#cli'
+import { foreign, onStopSignals, readVersion } from '#base'
 import { withJunit, writeAll, writeJunit } from './junit.ts'
 import { loadInputs } from './load-inputs.ts'
 import { type Progress, showProgress } from '../load/load-progress.ts'
@@ -20,7 +13,6 @@ import type { LoadRequest } from '../commands/load.ts'
 import { loadSuite } from '../report/junit.ts'
 import { loadTable } from '../report/load-table.ts'
 import { createInterface } from 'node:readline'
-import { foreign, onStopSignals } from '#base'
 
 /**
  * Listens to the signals that end a load, Ctrl-C and SIGTERM, and calls `onStop` at the first; the

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
-import { isRecord, parsedJson, plain, quoted, ownCommand, shellWord } from '#base'
+import { deployFile, isRecord, ownCommand, parsedJson, plain, quoted, shellWord } from '#base'
 import { MAX_POLICY_BYTES, type Policy, problemFrames, readPolicy } from '#rules'
 import type {
   POLICY_INIT,
@@ -13,16 +13,8 @@ import type {
 import { policyBlock } from '../policy/policy-block.ts'
 import { policyDigest, trustedDigest, trustPolicy } from '../policy/trust.ts'
 import { isAgreed, needPerson } from './person.ts'
-import {
-  deployFile,
-  invalidFile,
-  InvalidFilesError,
-  print,
-  readText,
-  type RequestOf,
-  schemaLine,
-  writeText,
-} from '#cli'
+import { invalidFile, InvalidFilesError, print, readText, type RequestOf, writeText } from '#cli'
+import { schemaLine } from './schema-line.ts'
 
 /** Reads a policy. Throws a `UsageError` with all errors of an invalid one. */
 export async function readPolicyFile(path: string): Promise<Policy> {

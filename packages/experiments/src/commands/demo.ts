@@ -1,4 +1,5 @@
-import { asText, defineCommand, group, one, readVersion, toggle } from '#cli'
+import { asText, defineCommand, group, one, toggle } from '#cli'
+import { readVersion } from '#base'
 
 export const DEMO = defineCommand({
   name: 'demo',

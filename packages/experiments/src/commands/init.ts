@@ -1,17 +1,8 @@
 import { dirname } from 'node:path'
 import { asInvoked, oneLine, ownCommand, shellWord } from '#base'
 import type { ToolInfo } from '../load/clients/load-client.ts'
-import {
-  asText,
-  defineCommand,
-  group,
-  one,
-  print,
-  toggle,
-  UsageError,
-  schemaLine,
-  writeText,
-} from '#cli'
+import { asText, defineCommand, group, one, print, toggle, UsageError, writeText } from '#cli'
+import { schemaLine } from '../cli/schema-line.ts'
 import { headerFlags, targetFlag } from '../cli/server-flags.ts'
 import type { ListedServer } from '../cli/list-tools.ts'
 

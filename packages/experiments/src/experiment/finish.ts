@@ -16,7 +16,7 @@ import type { HistoryEntry } from './history.ts'
 import { plannedTools, type Plan } from './plan.ts'
 import { phaseGates } from './phase-gates.ts'
 import { type Ended, summaryOf } from './summary.ts'
-import { widest } from '#rules'
+import { widest } from './stage-shares.ts'
 import type { Timeline } from './timeline.ts'
 
 export interface EndInput {

@@ -2,7 +2,7 @@ import { appendFile, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeCheck as makeStoredCheck } from '#checks/experiment'
 import { makeCheck } from '#checks/history'
-import { parsedJson, plain, quoted, readBounded, systemReason } from '#base'
+import { parsedJson, plain, quoted, readBoundedText, systemReason } from '#base'
 import { type ExperimentResult, HISTORY_MEMBERS, type HistoryEntry } from './experiment-result.ts'
 import { RUN_ID } from './run-id.ts'
 
@@ -89,9 +89,7 @@ export async function readPastResult(directory: string, id: string): Promise<Exp
   const file = join(directory, id, 'report.json')
   let text = ''
   try {
-    const bytes = await readBounded(file, MAX_BYTES)
-    if (bytes.length > MAX_BYTES) throw new Error('it is larger than 64 MiB')
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    text = await readBoundedText(file, MAX_BYTES)
   } catch (error) {
     throw new PastRunError(`${plain(file)} cannot be read (${systemReason(error)})`)
   }

@@ -1,10 +1,6 @@
 import {
-  compileRules,
-  explain,
+  callMatcher,
   findProduction,
-  FIRST_STAGE,
-  MAX_FACTOR,
-  MAX_POINTS,
   namedTools,
   parseRules,
   type Problem,
@@ -12,8 +8,8 @@ import {
   productionText,
   type SourcedName,
   urlNames,
-  widest,
 } from '#rules'
+import { FIRST_STAGE, MAX_FACTOR, MAX_POINTS, widest } from './stage-shares.ts'
 import type { PlanFile } from './plan-schema.ts'
 import type { Rejection } from './rejection.ts'
 import { plannedTools, type Plan, type RulesSource, type WrittenRule } from './plan.ts'
@@ -211,8 +207,8 @@ export function toolMatcher(
   const asked = { name: rule.name, match: known, faults: rule['faults'] }
   const parsed = parseRules(JSON.stringify({ rules: [asked] }))
   if (!parsed.ok) return () => true
-  const ruleSet = compileRules(parsed.file)
-  return (name) => explain(ruleSet, toolCall(name, headers), 0).rules.some(({ matches }) => matches)
+  const matches = callMatcher(parsed.file)
+  return (name) => matches(toolCall(name, headers))
 }
 
 /** Lists the first names of many. */

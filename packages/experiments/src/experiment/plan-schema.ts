@@ -7,7 +7,6 @@ import {
   percentage,
   rate,
   rulesJsonSchema,
-  type SchemaNode,
   schemaText,
   section,
 } from '#rules'
@@ -211,6 +210,8 @@ const load = section(
   },
   { description: 'The load during all phases of the experiment.', default: {} },
 )
+
+type SchemaNode = ReturnType<typeof rulesJsonSchema>
 
 /** A limit that fails at once, or after a time. */
 export interface AbortLimit<Limit = number> {

@@ -1,4 +1,4 @@
-import { canonicalJson, drawSeed, pointedAt, sha256Of, quoted, systemReason } from '#base'
+import { canonicalJson, drawSeed, fieldsOf, pointedAt, sha256Of, quoted, systemReason } from '#base'
 import { dirname, resolve } from 'node:path'
 import type { CallSpec } from '../load/load-options.ts'
 import { parseCalls } from '../load/calls-file.ts'
@@ -6,21 +6,19 @@ import { parseExpectation } from '../load/expectation.ts'
 import { LoadError } from '../load/load-error.ts'
 import { limitGate } from '../load/results/slo.ts'
 import {
-  fieldOf,
   fileFindings,
   type FileProblems,
   fileSchema,
   type Finding,
   located,
-  nearestKeyAlone,
   NO_NAMES,
+  ownFindings,
   type Path,
   type Policy,
   type Problem,
   type ProductionCheck,
-  readValues,
+  readBySchema,
   readYaml,
-  schemaFindings,
   type YamlDocument,
 } from '#rules'
 import { gatesOf, MEASURES } from './gate.ts'
@@ -272,12 +270,12 @@ const checked = fileSchema(schema, check, rulesCheck)
 function planFindings(document: YamlDocument): readonly Problem[] {
   const { value } = document
   if (value === undefined) return []
-  const wrong = schemaFindings(value ?? {}, checked, MAX_PROBLEMS).map((finding) =>
-    finding.path[0] === 'rules' ? finding : withHint(nearestKeyAlone(finding)),
+  const wrong = ownFindings(value ?? {}, checked, MAX_PROBLEMS).map((finding) =>
+    finding.path[0] === 'rules' ? finding : withHint(finding),
   )
   const found = [...wrong, ...fileFindings(value, wrong, schema, MAX_PROBLEMS)]
   // The other checks require a plan with a valid schema.
-  if (wrong.length === 0) found.push(...ownFindings(value))
+  if (wrong.length === 0) found.push(...planOnlyFindings(value))
   return found
     .slice(0, MAX_PROBLEMS)
     .map((finding) => located(finding, document))
@@ -300,16 +298,16 @@ function withHint(finding: Finding): Finding {
 
 /** Fills in the defaults of a valid plan. */
 function withDefaults(value: unknown): PlanFile {
-  return readValues(schema, value, schema.definitions) as PlanFile
+  return readBySchema(value, checked) as PlanFile
 }
 
 type WrittenPlan = { readonly [Key in keyof PlanFile]?: unknown }
 
-function ownFindings(value: unknown): readonly Finding[] {
+function planOnlyFindings(value: unknown): readonly Finding[] {
   const file = value as WrittenPlan
   return [
     ...urlFindings(value, ['target', 'url']),
-    ...(fieldOf(file.sidecar, 'admin') === undefined ? [] : urlFindings(value, ADMIN)),
+    ...(fieldsOf(file.sidecar)['admin'] === undefined ? [] : urlFindings(value, ADMIN)),
     ...shapeFindings(file),
     ...sidecarFindings(file),
     ...timeFindings(withDefaults(value)),
@@ -319,7 +317,7 @@ function ownFindings(value: unknown): readonly Finding[] {
       ...monitorFindings(value, [...section, 'promql'], ['url'], ['max', 'min']),
     ]),
     ...emptyFindings(file),
-    ...expectFindings(fieldOf(file.load, 'expect')),
+    ...expectFindings(fieldsOf(file.load)['expect']),
   ]
 }
 
@@ -351,8 +349,8 @@ function monitorFindings(
   return places.flatMap((place): readonly Finding[] => {
     const one = valueAt(value, place)
     if (one === undefined) return []
-    const named = urls.filter((key) => fieldOf(one, key) !== undefined)
-    const isBound = further.length === 0 || further.some((key) => fieldOf(one, key) !== undefined)
+    const named = urls.filter((key) => fieldsOf(one)[key] !== undefined)
+    const isBound = further.length === 0 || further.some((key) => fieldsOf(one)[key] !== undefined)
     return [
       ...(named.length === 1
         ? urlFindings(value, [...place, named[0]!])
@@ -400,7 +398,7 @@ const EFFECTS = '`rules`, `kill`, `exhaust` or `dependency`'
 const NO_RULES = 'stages require rules'
 
 function emptyFindings({ expect }: WrittenPlan): readonly Finding[] {
-  const during = fieldOf(expect, 'during')
+  const during = fieldsOf(expect)['during']
   if (during === undefined || Object.keys(during as object).length > 0) return []
   return [needsOne('needs', ['health', 'promql', 'p50', 'p95', 'p99'], ['expect', 'during'])]
 }
@@ -422,9 +420,9 @@ const FORM_KEYS = ['admin', 'rulesFile', 'pidFile', 'command', 'pod', 'ready', '
 
 /** Finds what does not go together with a sidecar of this machine, or with pods. */
 function sidecarFindings(file: WrittenPlan): readonly Finding[] {
-  const pods = fieldOf(file.sidecar, 'kubernetes')
+  const pods = fieldsOf(file.sidecar)['kubernetes']
   const found = (pods === undefined ? LOCAL_KEYS : PODS_KEYS).flatMap(([name, needed, other]) => {
-    const has = (key: string): boolean => fieldOf(file[name], key) !== undefined
+    const has = (key: string): boolean => fieldsOf(file[name])[key] !== undefined
     const missing = file[name] === undefined ? [] : needed.filter((key) => !has(key))
     const more = FORM_KEYS.filter((key) => has(key) && !needed.includes(key))
     const wrong = pods === undefined ? more : more.filter((key) => key !== 'force')
@@ -433,7 +431,7 @@ function sidecarFindings(file: WrittenPlan): readonly Finding[] {
       ...wrong.map((key) => conflict(`\`${key}\` requires ${other}`, [name, key])),
     ]
   })
-  const [byName, byLabels] = ['deployment', 'selector'].map((key) => fieldOf(pods, key))
+  const [byName, byLabels] = ['deployment', 'selector'].map((key) => fieldsOf(pods)[key])
   if (pods === undefined || (byName === undefined) !== (byLabels === undefined)) return found
   return [...found, needsOne('needs either', ['deployment', 'selector'], ['sidecar', 'kubernetes'])]
 }

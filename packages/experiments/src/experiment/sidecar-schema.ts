@@ -1,13 +1,5 @@
 import type { TUnsafe } from 'typebox'
-import {
-  CIDR_FORMAT,
-  duration,
-  GLOB_FORMAT,
-  type NodeOptions,
-  oneOf,
-  percentage,
-  section,
-} from '#rules'
+import { CIDR_FORMAT, duration, GLOB_FORMAT, oneOf, percentage, section } from '#rules'
 import * as Type from 'typebox'
 
 /** Declares a text. */
@@ -15,7 +7,7 @@ export const text = (description: string, maxLength = 1024): TUnsafe<string> =>
   Type.Unsafe<string>({ type: 'string', minLength: 1, maxLength, description })
 
 /** Declares an integer. */
-export const number = (minimum: number, maximum: number, options: NodeOptions): TUnsafe<number> =>
+export const number = (minimum: number, maximum: number, options: object): TUnsafe<number> =>
   Type.Unsafe<number>({ type: 'integer', minimum, maximum, ...options })
 
 const objectName = (description: string, more: object = {}): TUnsafe<string> =>

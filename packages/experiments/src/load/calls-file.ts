@@ -1,13 +1,5 @@
 import * as check from '#checks/calls'
-import {
-  fileSchema,
-  located,
-  nearestKeyAlone,
-  readValues,
-  readYaml,
-  schemaFindings,
-  sentence,
-} from '#rules'
+import { fileSchema, located, ownFindings, readBySchema, readYaml, sentence } from '#rules'
 import { CALLS_SCHEMA } from './file-schemas.ts'
 import { parseExpectation } from './expectation.ts'
 import { LoadError } from './load-error.ts'
@@ -15,7 +7,7 @@ import type { CallSpec } from './load-options.ts'
 
 const FORM =
   'write calls: [{ tool: echo, arguments: { message: hi }, weight: 2, expect: [/content>0] }]'
-const checked = fileSchema(CALLS_SCHEMA, check)
+const schema = fileSchema(CALLS_SCHEMA, check)
 
 type WrittenCall = Omit<CallSpec, 'expect'> & { readonly expect: string | readonly string[] }
 
@@ -23,15 +15,15 @@ type WrittenCall = Omit<CallSpec, 'expect'> & { readonly expect: string | readon
 export function parseCalls(text: string): CallSpec[] {
   const document = readYaml(text)
   const [syntax] = document.problems
-  const findings = syntax === undefined ? schemaFindings(document.value, checked, 1) : []
+  const findings = syntax === undefined ? ownFindings(document.value, schema, 1) : []
   // A misspelt key says more than the one that is missing for it.
   const finding = findings.find(({ code }) => code === 'unknown_key') ?? findings[0]
-  const problem = syntax ?? (finding && located(nearestKeyAlone(finding), document))
+  const problem = syntax ?? (finding && located(finding, document))
   if (problem !== undefined) {
     const where = `line ${problem.line}, column ${problem.column}`
     throw new LoadError('INVALID_INPUT', `the calls file: ${where}: ${sentence(problem)}`, FORM)
   }
-  const read = readValues(CALLS_SCHEMA, document.value, undefined)
+  const read = readBySchema(document.value, schema)
   const calls = Array.isArray(read) ? read : (read as { readonly calls: unknown }).calls
   return (calls as readonly WrittenCall[]).map((call) => ({
     ...call,

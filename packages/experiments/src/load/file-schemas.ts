@@ -1,6 +1,4 @@
-import type { SchemaNode } from '#rules'
-
-const CALLS: SchemaNode = {
+const CALLS = {
   type: 'array',
   minItems: 1,
   maxItems: 1000,
@@ -21,7 +19,7 @@ const CALLS: SchemaNode = {
 }
 
 /** The schema of a calls file: a list of calls, alone or under `calls`. */
-export const CALLS_SCHEMA: SchemaNode = {
+export const CALLS_SCHEMA = {
   anyOf: [
     {
       type: 'object',

@@ -1,5 +1,5 @@
 import { shownUrl } from '#base'
-import { rulesJsonSchema, type SchemaNode } from '#rules'
+import { rulesJsonSchema } from '#rules'
 import * as Type from 'typebox'
 import { planJsonSchema } from '../experiment/plan-schema.ts'
 import { type Control, defineTool, READ_ONLY } from './control-tool.ts'
@@ -46,7 +46,7 @@ slo:                        # decides the verdict of each stage
 }
 
 /** Returns the JSON Schema of each section of plans, without what describe_faults shows. */
-export function planSections(): ReadonlyMap<string, SchemaNode> {
+export function planSections() {
   const { properties = {} } = planJsonSchema()
   const { definitions = {} } = rulesJsonSchema()
   const { rule = {}, ...match } = definitions

@@ -1,15 +1,12 @@
 import * as Type from 'typebox'
-import { explainText, FAULTS, idleFaults, mapOf, problemLines } from '#rules'
-import { checkRulesText, explainCall, readFlags } from '#cli'
-import { boundsOf, LIMIT_FLAGS } from '#sidecar'
+import { FAULTS, mapOf, problemLines } from '#rules'
+import { checkRulesText, explainCall, warningsOf } from '#cli'
 import { type ControlTool, defineTool, READ_ONLY } from './control-tool.ts'
 import { DeniedError } from '../policy/denied-error.ts'
 import { closed, listOf, maybeText, shaped, text } from './shapes.ts'
 
 const MAX_RULES = 256 * 1024
 const FILE = 'rules.yaml'
-/** The limits of a sidecar without options about them. */
-const DEFAULT_BOUNDS = boundsOf(readFlags(LIMIT_FLAGS, new Map(), {}), {})
 
 const rules = text('Rules as YAML or JSON; describe_plan shows the keys of a rule.', MAX_RULES)
 
@@ -75,10 +72,12 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
       warnings: Type.Array(Type.String(), { description: 'Faults that can never act.' }),
     }),
     run: async ({ rules: written }) => {
-      const { version, files } = checkRulesText(written, FILE)
+      const source = checkRulesText(written, FILE)
+      const { files } = source
       const problems = files.flatMap((each) => each.problems)
-      const idle = version.kind === 'rules' ? idleFaults(version.file) : []
-      const warnings = idle.map(({ rule, fault, message }) => `${rule}: ${fault}: ${message}`)
+      const warnings = warningsOf(source).idle.map(
+        ({ rule, fault, message }) => `${rule}: ${fault}: ${message}`,
+      )
       const ok = problems.length === 0
       const lines = ok ? 'The rules are valid.' : files.map(problemLines).join('')
       const shown = problems.map((problem) => shaped(PROBLEM, problem))
@@ -106,28 +105,8 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
     run: async ({ rules: written, tool, method = 'tools/call', args, headers = {}, session }) => {
       const { version, files } = checkRulesText(written, FILE)
       if (version.kind === 'rejected') throw new DeniedError(...files.map(problemLines))
-      const subject = {
-        kind: 'call',
-        direction: 'client',
-        method,
-        name: tool,
-        args,
-        path: '/mcp',
-      } as const
-      const explained = await explainCall(
-        {
-          subject,
-          headers: Object.entries(headers).flat(),
-          outbound: undefined,
-          session,
-          client: undefined,
-          transport: 'streamable-http',
-          protocolVersion: undefined,
-          ...DEFAULT_BOUNDS,
-        },
-        version,
-      )
-      return { text: explainText(explained), data: { ...explained } }
+      const facts = { headers: Object.entries(headers).flat(), session }
+      return explainCall({ method, name: tool, args }, facts, version)
     },
   }),
 ]

@@ -6,8 +6,8 @@ import {
   type RequestStateCodec,
 } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
-import { interruption } from '#base'
-import { INTERRUPTED, print, UsageError, readVersion } from '#cli'
+import { interruption, readVersion } from '#base'
+import { INTERRUPTED, print, UsageError } from '#cli'
 import { formatListen, type ListenAddress } from '#protocol'
 import { BindError } from '#sidecar'
 import { readPolicyFile } from '../cli/policy.ts'

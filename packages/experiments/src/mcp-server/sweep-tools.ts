@@ -1,4 +1,4 @@
-import type { SweptTask } from '#rules'
+import type { Policy } from '#rules'
 import { join } from 'node:path'
 import * as Type from 'typebox'
 import { oneLine, plainText } from '#base'
@@ -94,7 +94,7 @@ export const EXPLAIN_CELL = defineTool({
 })
 
 /** Returns a task by its name. Throws a `DeniedError`. */
-function taskOf(name: string, tasks: readonly SweptTask[] = []): SweptTask {
+function taskOf(name: string, tasks: NonNullable<Policy['sweeps']> = []) {
   const found = tasks.find((task) => task.name === name)
   if (found !== undefined) return found
   const known = tasks.map((task) => task.name).join(', ')

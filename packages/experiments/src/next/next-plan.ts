@@ -1,6 +1,7 @@
 import { stringify } from 'yaml'
 import { durationText } from '#base'
-import { type Policy, stagesTo } from '#rules'
+import type { Policy } from '#rules'
+import { stagesTo } from '../experiment/stage-shares.ts'
 import type { Rank } from './rank.ts'
 
 /** The target and the sidecar of a plan. */

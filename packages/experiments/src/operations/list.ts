@@ -2,7 +2,8 @@ import { nearestName, plain, quoted, shortDigest } from '#base'
 import type { EXPERIMENT_LIST } from '../commands/past-experiments.ts'
 import { type HistoryEntry, readHistory, selectedRuns } from '../experiment/history.ts'
 import { READY_PLANS } from '../experiment/ready-plans.ts'
-import { print, type RequestOf, schemaLine, UsageError } from '#cli'
+import { print, type RequestOf, UsageError } from '#cli'
+import { schemaLine } from '../cli/schema-line.ts'
 
 /** Lists the history, the newest run last. */
 export async function listExperiments({

@@ -1,7 +1,7 @@
 import type { EXPERIMENT_VALIDATE, RunRequest } from '../commands/experiment.ts'
 import { readSavedPlan } from '../experiment/saved-plan.ts'
 import { readHistory } from '../experiment/history.ts'
-import { asInvoked, plain, quoted, readBounded } from '#base'
+import { asInvoked, plain, quoted, readBoundedText } from '#base'
 import {
   MAX_PLAN_BYTES,
   type ReadAndSaved,
@@ -88,10 +88,8 @@ function rejectionLine(file: string, { line, column, code, wrong, fix }: Located
   return `${plain(file)}:${line}:${column}: ${code}: ${plain(wrong)}; ${plain(asInvoked(fix))}\n`
 }
 
-async function textOf(path: string): Promise<string> {
-  const bytes = await readBounded(path, MAX_PLAN_BYTES)
-  if (bytes.length > MAX_PLAN_BYTES) throw new Error('it is larger than 1 MiB')
-  return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+function textOf(path: string): Promise<string> {
+  return readBoundedText(path, MAX_PLAN_BYTES)
 }
 
 /** Checks plans; returns the exit code. */

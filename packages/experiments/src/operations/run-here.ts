@@ -7,7 +7,7 @@ import {
   metadataOf,
   NAMESPACES,
 } from '#kubernetes'
-import { quoted, systemReason } from '#base'
+import { quoted, readVersion, systemReason } from '#base'
 import type { accessOf } from '../commands/experiment.ts'
 import type { ExperimentOptions } from '../experiment/context.ts'
 import type { ExperimentResult } from '../experiment/experiment-result.ts'
@@ -21,7 +21,6 @@ import type { Rejection } from '../experiment/rejection.ts'
 import { runExperiment } from '../experiment/run-experiment.ts'
 import { tooManyRejections } from '../policy/policy-rejections.ts'
 import type { SourcedName } from '#rules'
-import { readVersion } from '#cli'
 import { tokenIn, withToken } from '../cli/server-flags.ts'
 import { PodSidecars } from './pods/pod-sidecars.ts'
 

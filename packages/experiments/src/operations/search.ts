@@ -1,5 +1,13 @@
 import { writeFile } from 'node:fs/promises'
-import { asInvoked, durationText, interruption, plain, plainText, shownUrl } from '#base'
+import {
+  asInvoked,
+  durationText,
+  interruption,
+  plain,
+  plainText,
+  readVersion,
+  shownUrl,
+} from '#base'
 import { join } from 'node:path'
 import type { PlanFile } from '../experiment/plan-schema.ts'
 import { readStored } from '../experiment/saved-plan.ts'
@@ -17,7 +25,7 @@ import { limitText, searchText } from '../search/search-text.ts'
 import { LimitSearch } from '../search/limit-search.ts'
 import type { Batch } from '../search/sequential-test.ts'
 import { placeText } from '../search/variation.ts'
-import { INTERRUPTED, print, readVersion } from '#cli'
+import { INTERRUPTED, print } from '#cli'
 import { type OpenedSearch, openSearch, type SearchRequest } from './open-search.ts'
 import { printRejected } from './read-plans.ts'
 import { runPoint } from './search-point.ts'

@@ -1,4 +1,4 @@
-import { asInvoked, readBounded, shellWord, systemReason } from '#base'
+import { asInvoked, readBoundedText, shellWord, systemReason } from '#base'
 import { MAX_POLICY_BYTES, type Policy, problemLines, readPolicy } from '#rules'
 import { DeniedError } from './denied-error.ts'
 import { policyDigest, trustedDigest } from './trust.ts'
@@ -26,9 +26,7 @@ export async function freezePolicy({
 }): Promise<FrozenPolicy> {
   let text: string
   try {
-    const bytes = await readBounded(path, MAX_POLICY_BYTES)
-    if (bytes.length > MAX_POLICY_BYTES) throw new Error('too large')
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    text = await readBoundedText(path, MAX_POLICY_BYTES)
   } catch (error) {
     const why = systemReason(error)
     const deny = (): never => {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { type Fields, fieldsOf } from '#base'
 import type { Plan } from '../experiment/plan.ts'
-import { MAX_FACTOR, stagesTo, widest } from '#rules'
+import { MAX_FACTOR, stagesTo, widest } from '../experiment/stage-shares.ts'
 import { type Rejection, rejectionError } from '../experiment/rejection.ts'
 import type { Magnitudes } from './bisection.ts'
 import type { Condition } from './condition.ts'

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fieldsOf, listOf, readBounded, replaceText } from '#base'
+import { fieldsOf, listOf, readBoundedText, replaceText } from '#base'
 import { RUN_ID } from '../experiment/run-id.ts'
 import { isSavedPlan } from '../experiment/saved-plan.ts'
 import type { SavedPlan } from '../experiment/read-plan.ts'
@@ -68,9 +68,7 @@ export async function keepSearch(experiments: string, search: PastSearch): Promi
 export async function readSearch(experiments: string, id: string): Promise<PastSearch | undefined> {
   if (!RUN_ID.test(id)) return undefined
   try {
-    const bytes = await readBounded(join(experiments, id, FILE), MAX_BYTES)
-    const value: unknown =
-      bytes.length > MAX_BYTES ? undefined : JSON.parse(new TextDecoder().decode(bytes))
+    const value: unknown = JSON.parse(await readBoundedText(join(experiments, id, FILE), MAX_BYTES))
     return isKept(value) ? value : undefined
   } catch {
     return undefined

@@ -1,11 +1,5 @@
-import {
-  type CallFacts,
-  CONTINUE,
-  type FaultContext,
-  type Frame,
-  type MatchedRule,
-  type Verdict,
-} from '#rules'
+import { CONTINUE, type FaultContext, type Frame, type Plan, type Verdict } from '#rules'
+import type { CallFacts } from '../experiment/tool-call.ts'
 import type { CallResponse } from '../load/clients/load-client.ts'
 import { retryAfter } from '../load/clients/read-response.ts'
 
@@ -21,7 +15,7 @@ const NEVER = new AbortController().signal
  * milliseconds, with whether the fault acts: `end` of its rule is to be called.
  */
 export async function askFault(
-  match: MatchedRule,
+  match: Plan['matched'][number],
   index: number,
   hook: Hook,
   { call }: CallFacts,

@@ -1,8 +1,10 @@
 import { quoted } from '#base'
-import { type FaultUse, type MatchSpec, parseRules, type RuleFileSpec, type RuleSpec } from '#rules'
+import { parseRules, type RulesFile } from '#rules'
 import { armedText } from '../experiment/armed-rules.ts'
 import type { Plan, Stage } from '../experiment/plan.ts'
 import { type Rejection, rejectionError } from '../experiment/rejection.ts'
+
+type Rule = RulesFile['rules'][number]
 
 /** The effects that no prediction includes. */
 export const LEFT_OUT = [
@@ -18,7 +20,7 @@ const MATCHED = new Set(['direction', 'method', 'tool', 'transport', 'any', 'all
 const END = Date.UTC(2100, 0)
 
 /** Returns the rules of a stage as the sidecar reads them. */
-export function stageRules(plan: Plan, stage: Stage): RuleFileSpec {
+export function stageRules(plan: Plan, stage: Stage): RulesFile {
   const parsed = parseRules(armedText(plan, 'simulated', stage, END).text)
   if (parsed.ok) return parsed.file
   const [problem] = parsed.problems
@@ -52,7 +54,7 @@ export function notModelled(plan: Plan): readonly Rejection[] {
   return found
 }
 
-function ruleProblems(rule: RuleSpec): readonly string[] {
+function ruleProblems(rule: Rule): readonly string[] {
   const keys = matchKeys(rule.match ?? {}).filter((key) => !MATCHED.has(key))
   return [
     ...keys.map((key) => `match.${key} is not modelled: only tools and methods are`),
@@ -68,13 +70,13 @@ function ruleProblems(rule: RuleSpec): readonly string[] {
   ]
 }
 
-function matchKeys(match: MatchSpec): readonly string[] {
+function matchKeys(match: NonNullable<Rule['match']>): readonly string[] {
   const below = [...(match.any ?? []), ...(match.all ?? []), ...(match.not ? [match.not] : [])]
   return [...new Set([...Object.keys(match), ...below.flatMap(matchKeys)])]
 }
 
 /** Returns why a fault cannot be modelled; undefined when it can. */
-function faultProblem({ fault, config }: FaultUse): string | undefined {
+function faultProblem({ fault, config }: Rule['faults'][number]): string | undefined {
   if (fault === 'abort') {
     return (config.status ?? 400) < 400 ? 'with a status below 400 is not modelled' : undefined
   }

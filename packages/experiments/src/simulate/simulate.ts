@@ -1,16 +1,6 @@
 import { setImmediate as nextLoop } from 'node:timers/promises'
 import { seededRandom, type RandomSource } from '#base'
-import {
-  compileRules,
-  type RuleFileSpec,
-  type CallFacts,
-  finishPlan,
-  type MatchedRule,
-  type Plan as CallPlan,
-  planCall,
-  type RuleSet,
-  RuleStates,
-} from '#rules'
+import { callPlanner, finishPlan, type Plan as CallPlan } from '#rules'
 import { type Plan, resilienceOf } from '../experiment/plan.ts'
 import { rejectionError, RejectedError } from '../experiment/rejection.ts'
 import type { IndicatorCounts } from '../indicators/indicators.ts'
@@ -21,7 +11,7 @@ import { type MeasuredTool, type Measurement, WRONG } from './measured.ts'
 import { LEFT_OUT, notModelled, stageRules } from './modelled.ts'
 import { cumulated, drawTool, chosen, type ToolModel } from './tool-model.ts'
 import type { PlanFile } from '../experiment/plan-schema.ts'
-import { toolCall } from '../experiment/tool-call.ts'
+import { type CallFacts, toolCall } from '../experiment/tool-call.ts'
 import type { PlannedCall } from '../load/call-plan.ts'
 import type { CallResponse, LoadClient } from '../load/clients/load-client.ts'
 import { LOAD_DEFAULTS } from '../load/load-options.ts'
@@ -31,6 +21,8 @@ import { askFault, type Hook, injectedResponse } from './ask-fault.ts'
 import { VirtualTime } from './virtual-time.ts'
 
 export const SIMULATION_SCHEMA = 'squall.simulation/1'
+
+type RuleFile = Parameters<typeof callPlanner>[0]
 
 /** The predicted quantities of a stage. Latencies are of tasks, in milliseconds. */
 export type Quantity = keyof ReturnType<typeof quantitiesOf>
@@ -56,7 +48,7 @@ const MANY_CALLS = 2_000_000
 const MOST_CALLS_PER_POD = 200_000
 /** The numbers of rounds for which `predict` has ranks. */
 const ROUNDS = [199, 39] as const
-const NO_FAULTS: RuleFileSpec = { rules: [] }
+const NO_FAULTS: RuleFile = { rules: [] }
 
 /**
  * Predicts the effect of a plan on a fleet, of which each pod gets the load of the plan; undefined
@@ -102,7 +94,7 @@ export async function simulate(options: SimulateOptions) {
 /** Runs each stage on the pods of a round; undefined when it was stopped. */
 async function simulateRound(
   options: SimulateOptions,
-  specs: readonly RuleFileSpec[],
+  specs: readonly RuleFile[],
   round: number,
   podsPerRound: number,
 ): Promise<readonly (readonly PodCounts[])[] | undefined> {
@@ -118,7 +110,7 @@ async function simulateRound(
     const pod = Math.floor(((i + random()) * pods) / podsPerRound)
     for (const [stage, spec] of specs.entries()) {
       const run = new PodRun({
-        rules: compileRules({ ...spec, seed: rulesSeed }, { pod: `pod-${round}-${pod}` }),
+        rules: callPlanner({ ...spec, seed: rulesSeed }, `pod-${round}-${pod}`),
         tools,
         weights,
         load: plan.file.load,
@@ -270,7 +262,7 @@ function merged(runs: readonly PodCounts[]): Histogram {
 
 /** Configures the load of a stage on one pod. */
 interface PodSetup {
-  readonly rules: RuleSet
+  readonly rules: ReturnType<typeof callPlanner>
   readonly tools: readonly ToolModel[]
   /** The sums of the weights of the tools. */
   readonly weights: Float64Array
@@ -296,7 +288,6 @@ class PodRun {
   /** From the start of a task to the end of its last call. */
   readonly latency = new Histogram()
   readonly #clock = new VirtualTime()
-  readonly #states = new RuleStates()
   readonly #setup: PodSetup
   readonly #models: ReadonlyMap<string, { readonly model: ToolModel; readonly facts: CallFacts }>
   #attempts = 0
@@ -306,17 +297,13 @@ class PodRun {
   constructor(setup: PodSetup) {
     this.#setup = setup
     this.recorder = new Recorder(() => this.#clock.now())
-    this.#states.adopt(setup.rules, 0)
     const models = setup.tools.map((model) => [model.tool, { model, facts: toolCall(model.tool) }])
     this.#models = new Map(models as [])
   }
 
   /** The calls and retries that a fault was injected into, once for each rule. */
   get injected(): number {
-    return this.#setup.rules.rules.reduce(
-      (sum, rule) => sum + (this.#states.of(rule)?.counts.injected ?? 0),
-      0,
-    )
+    return this.#setup.rules.injected()
   }
 
   /** Runs the tasks of `squall load`, which call modelled tools. */
@@ -365,7 +352,7 @@ class PodRun {
     if (++this.#attempts > MOST_ATTEMPTS) throw tooMany()
     const { model, facts } = this.#models.get(tool)!
     const now = this.#clock.now()
-    const plan = planCall(this.#setup.rules, facts, this.#states, () => now)
+    const plan = this.#setup.rules.plan(facts, now)
     if (plan === undefined) return this.#upstream(model, timeoutAt)
     return this.#faulted(plan, model, facts, timeoutAt).then((response) => {
       finishPlan(plan)
@@ -396,7 +383,7 @@ class PodRun {
   /** Asks the faults in their order; returns the response that one of them makes. */
   async #ask(
     hook: Hook,
-    turns: readonly { readonly match: MatchedRule; readonly index: number }[],
+    turns: readonly { readonly match: CallPlan['matched'][number]; readonly index: number }[],
     facts: CallFacts,
     timeoutAt: number,
   ): Promise<CallResponse | undefined> {

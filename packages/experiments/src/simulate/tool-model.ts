@@ -1,5 +1,4 @@
-import type { RandomSource } from '#base'
-import { standardNormal } from '#rules'
+import { type RandomSource, standardNormal } from '#base'
 import type { CallResponse } from '../load/clients/load-client.ts'
 import type { MeasuredTool } from './measured.ts'
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { quoted, systemReason } from '#base'
-import { drainSignal, invalidFile, readVersion, surviveOwnErrors, UsageError } from '#cli'
+import { quoted, readVersion, systemReason } from '#base'
+import { drainSignal, invalidFile, surviveOwnErrors, UsageError } from '#cli'
 import { assemble, BindError, createLogger, type Logger } from '#sidecar'
 import type { ServeRequest } from '../commands/tape.ts'
 import { withToken } from '../cli/server-flags.ts'

@@ -8,9 +8,9 @@ import { readPlan, type ReadPlan } from '../../src/experiment/read-plan.ts'
 import type { Plan } from '../../src/experiment/plan.ts'
 import { METRICS } from '../../src/load/results/slo.ts'
 import { readRulesText, type RulesSource } from '../../src/experiment/plan.ts'
-import { widest } from '../../../../src/rules/select/stage-shares.ts'
+import { widest } from '../../src/experiment/stage-shares.ts'
 import { parseRules } from '../../../../src/rules/file/parse.ts'
-import { problemLines } from '../../../../src/rules/file/problem-format.ts'
+import { problemLines } from '../../../../src/rules/file/problem.ts'
 
 const GOOD = `name: search-under-latency
 target: { url: http://localhost:8080/mcp, environment: staging }

@@ -8,7 +8,7 @@ import { oneLine, onSignals, replaceText } from '#base'
 import { applyRules, NftError } from '../redirect/nft.ts'
 import { refreshRuleset, releaseRuleset, ruleset, undoRuleset } from '../redirect/ruleset.ts'
 import { createLogger, type Logger } from '#sidecar'
-import { askLocal, waitReadyCommand } from '#cli'
+import { isLive, waitReadyCommand } from '#cli'
 import type { AttachedRequest } from '../commands/attached.ts'
 
 /** The reason why the redirect ends. */
@@ -90,7 +90,7 @@ async function hold(
     const early = await Promise.race([ended, pause])
     if (early !== undefined) return early
     // Without a refresh, calls go to the upstream until the sidecar responds again.
-    if (!(await isAlive(admin.ask))) continue
+    if (!(await isLive(admin.ask, BEAT_MS))) continue
     try {
       await applyRules(refreshRuleset(redirects, HELD_SECONDS), nft)
     } catch (error) {
@@ -142,14 +142,6 @@ function startSidecar(
     uid: user,
     gid: user,
   }).on('error', () => undefined)
-}
-
-async function isAlive(ask: AttachedRequest['admin']['ask']): Promise<boolean> {
-  try {
-    return (await askLocal(ask, 'GET', '/livez', BEAT_MS)).status === 200
-  } catch {
-    return false
-  }
 }
 
 function rejectLate(startBefore: number | undefined): void {

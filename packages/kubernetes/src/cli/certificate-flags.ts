@@ -5,12 +5,12 @@ import {
   group,
   invalidCombination,
   invalidValue,
-  isHost,
   many,
   missing,
   one,
   type Values,
 } from '#cli'
+import { isHost } from '#protocol'
 import type { PublishOptions } from '../webhook/ca-publisher.ts'
 import type { ManagedOptions } from '../webhook/managed-certificate.ts'
 import { parseObjectName } from './cluster-options.ts'

@@ -20,16 +20,15 @@ import {
   percent,
   readTokenFlag,
   readTokenOf,
-  readVersion,
   rejectProduction,
   toggle,
   UsageError,
   type Values,
 } from '#cli'
+import { interruption, readVersion } from '#base'
 import { inParallel } from '../kube/in-parallel.ts'
 import { CONFIG_MAPS, metadataOf, type NamedRef, NAMESPACES } from '../kube/resources.ts'
 import type { ProductionCheck } from '#rules'
-import { interruption } from '#base'
 
 /** Selects the cluster, and the pods in it. */
 export interface ClusterOptions extends ClusterChoice {

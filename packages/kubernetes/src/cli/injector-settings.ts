@@ -1,8 +1,9 @@
 import { parse } from 'yaml'
-import { assertShallow, quoted } from '#base'
+import { quoted, readVersion } from '#base'
+import { assertShallow } from '../kube/yaml-depth.ts'
 import { parseInjectorSettings, SettingsError } from '../injector/parse-settings.ts'
 import type { InjectorSettings } from '../injector/settings-schema.ts'
-import { invalidFile, readText, readVersion } from '#cli'
+import { invalidFile, readText } from '#cli'
 
 const MAX_SETTINGS = 2 ** 20
 

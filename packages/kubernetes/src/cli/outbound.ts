@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises'
-import { type Destination, parseCidr, parseDestination } from '#protocol'
+import { type Destination, parseCidr, parseDestination, parsePort } from '#protocol'
 import { type Capture, isUncapturable, type Excluded } from '../redirect/outbound-rules.ts'
 import type { Redirect } from '../redirect/ruleset.ts'
 import {
@@ -9,7 +9,6 @@ import {
   invalidOption,
   invalidValue,
   parseCount,
-  parsePort,
 } from '#cli'
 
 const MAX_CAPTURES = 64

@@ -12,10 +12,10 @@ import {
   operation,
   productionFlags,
   productionOf,
-  readVersion,
   type RequestOf,
   toggle,
 } from '#cli'
+import { readVersion } from '#base'
 import { BUDGET_FLAGS, CLUSTER_FLAGS, clusterOf, parseObjectName } from '../cli/cluster-options.ts'
 import { NEEDS_RULES } from './apply.ts'
 import { attachedFor } from './attached.ts'

@@ -14,10 +14,10 @@ import {
   one,
   operation,
   parseListen,
-  parsePort,
   type RequestOf,
   toggle,
 } from '#cli'
+import { parsePort } from '#protocol'
 import {
   type ApiServer,
   apiServerOf,

@@ -3,12 +3,10 @@ import * as check from '#checks/settings'
 import { isRecord, quoted } from '#base'
 import {
   fileSchema,
-  nearestKeyAlone,
+  ownFindings,
   pathText,
   productionPatternProblem,
-  readValues,
-  schemaFindings,
-  type SchemaNode,
+  readBySchema,
   sentence,
 } from '#rules'
 import { checked } from './injection-options.ts'
@@ -34,7 +32,7 @@ const LABEL_KEY =
   /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
 const PREFIX = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/$/
 
-const schema = fileSchema(SETTINGS_SCHEMA as SchemaNode, check)
+const schema = fileSchema(SETTINGS_SCHEMA, check)
 /** Checks that a schema cannot express, by key. */
 const CHECKS = {
   image,
@@ -48,12 +46,12 @@ const RESOURCE_CHECKS = { cpuRequest: cpu, cpuLimit: cpu, memoryRequest, memoryL
 /** Parses the content of a settings file, and adds defaults. Throws `SettingsError`. */
 export function parseInjectorSettings(value: unknown, version: string): InjectorSettings {
   const given = written(value ?? {})
-  const [finding] = schemaFindings(given, schema, 1)
+  const [finding] = ownFindings(given, schema, 1)
   if (finding !== undefined) {
-    const text = sentence({ ...nearestKeyAlone(finding), path: pathText(finding.path) })
+    const text = sentence({ ...finding, path: pathText(finding.path) })
     throw new SettingsError(finding.path.length === 0 ? `the settings: ${text}` : text)
   }
-  const read = readValues(schema.root, given, undefined) as Static<typeof SETTINGS_SCHEMA>
+  const read = readBySchema(given, schema) as Static<typeof SETTINGS_SCHEMA>
   const settings = { image: `squall:${version}-sidecar`, ...read, version }
   checkTexts(settings, CHECKS)
   checkResources(settings.resources)

@@ -1,13 +1,6 @@
 import { type Fields, fieldsOf } from '#base'
-import {
-  ALL_KEYS,
-  type FileProblems,
-  foundTexts,
-  parseFound,
-  RULES_LABEL,
-  type RulesVersion,
-  SEPARATE_KEYS,
-} from '#rules'
+import { type FileProblems, foundTexts, parseFound, type RulesVersion } from '#rules'
+import { ALL_KEYS, RULES_LABEL, SEPARATE_KEYS } from './rules-label.ts'
 import { budgetAnnotation } from './budget.ts'
 import {
   WHOLE_MOUNT,

@@ -1,17 +1,8 @@
 import { existsSync } from 'node:fs'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { parse } from 'yaml'
-import {
-  assertShallow,
-  DeepYamlError,
-  type Fields,
-  fieldsOf,
-  isRecord,
-  listOf,
-  oneLine,
-  parsedJson,
-  textOf,
-} from '#base'
+import { type Fields, fieldsOf, isRecord, listOf, oneLine, parsedJson, textOf } from '#base'
+import { assertShallow, DeepYamlError } from './yaml-depth.ts'
 import {
   checkedToken,
   type ClusterAccess,

@@ -1,4 +1,5 @@
-import { assertShallow, DeepYamlError, MAX_YAML_DEPTH, oneLine } from '#base'
+import { oneLine } from '#base'
+import { assertShallow, DeepYamlError, MAX_YAML_DEPTH } from '../kube/yaml-depth.ts'
 import { type Document, parseDocument } from 'yaml'
 import { objectsOf } from './pod-templates.ts'
 

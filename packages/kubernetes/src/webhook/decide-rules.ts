@@ -1,6 +1,7 @@
 import { type Fields, instantText, textsOf } from '#base'
 import { namespaceProduction } from '../injector/gatekeeper.ts'
-import { isAhead, isRulesFileName, productionText, RULES_LABEL, SEPARATE_KEYS } from '#rules'
+import { isAhead, isRulesFileName, productionText } from '#rules'
+import { RULES_LABEL, SEPARATE_KEYS } from '../kube/rules-label.ts'
 import { sawBudget } from '../kube/budget.ts'
 import { BACKUP_KEY, restoredText } from '../kube/claimed-rules.ts'
 import { configMapKeys, serverTime, stopProblem } from '../kube/config-map-rules.ts'

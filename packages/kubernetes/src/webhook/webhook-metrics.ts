@@ -1,13 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import {
-  CONTENT_TYPE,
-  END,
-  type Exposition,
-  type MetricSpec,
-  nodeTexts,
-  registryTexts,
-  type TextFormat,
-} from '#sidecar'
+import { exposed, type MetricSpec } from '#sidecar'
 import type { Subject } from './decision.ts'
 import { WEBHOOK_METRICS, type WebhookMetric } from './webhook-metric-table.ts'
 
@@ -57,12 +49,7 @@ export function createWebhookMetrics(version: string) {
       cluster.reset()
       cluster.set({ source }, minor ?? 0)
     },
-    render: async (format: TextFormat): Promise<Exposition> => {
-      const own = await registryTexts(registry, format)
-      const node = await nodeTexts(format)
-      const text = [...own, ...node, END[format]].join('')
-      return { contentType: CONTENT_TYPE[format], body: [Buffer.from(text)], text }
-    },
+    render: exposed(registry),
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseCidr } from '../../../../src/http/cidr.ts'
+import { parseCidr } from '../../../../src/http/address.ts'
 import { ruleset } from '../../src/redirect/ruleset.ts'
 
 const network = parseCidr

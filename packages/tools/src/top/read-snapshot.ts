@@ -86,7 +86,7 @@ function errorOf({ tool, method, rule, fault, status, code, ...kind }: api.Error
   }
 }
 
-function faultOf({ at, rule, fault, tool, method, id, ...more }: api.Fault) {
+function faultOf({ at, rule, fault, tool, method, id, ...more }: api.Faults['faults'][number]) {
   const { session = '', effect = '', delayMs = null } = more
   return {
     at: at ?? '',

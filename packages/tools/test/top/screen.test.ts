@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { INITIAL_CONTROLS } from '../../src/top/controls.ts'
-import { cells, plainText, paintLine } from '../../../../src/cli/terminal/line.ts'
+import { cells, paintLine, plainText } from '../../../../src/cli/terminal/terminal.ts'
 import {
   mostScroll,
   renderReport,

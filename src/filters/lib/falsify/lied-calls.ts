@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../../base/json/canonical-json.ts'
+import { canonicalJson } from '../../../base/values.ts'
 import { digest } from '../../../base/digest.ts'
 import { LruMap } from '../../../base/lru-map.ts'
 import type { CacheBudget } from '../../../base/byte-budget.ts'

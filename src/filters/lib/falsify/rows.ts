@@ -1,4 +1,4 @@
-import { sameJson } from '../../../base/json/canonical-json.ts'
+import { sameJson } from '../../../base/values.ts'
 import { type TextEdit, editEntries } from '../../../base/json/json-edit.ts'
 import { type JsonArray, effectiveMembers, valueOf } from '../../../base/json/json-node.ts'
 import { intBetween } from '../../../base/seeded-random.ts'

@@ -1,5 +1,4 @@
-import { isRecord } from '../../../base/values.ts'
-import { sameJson } from '../../../base/json/canonical-json.ts'
+import { isRecord, sameJson } from '../../../base/values.ts'
 import { parsePointer, pointedAt } from '../../../base/json/json-pointer.ts'
 import { SafeRegex } from '../../../base/regex/safe-regex.ts'
 

@@ -1,6 +1,6 @@
 import { editsInString, type TextEdit } from '../../../base/json/json-edit.ts'
 import type { JsonNode, JsonString } from '../../../base/json/json-node.ts'
-import { sameJson } from '../../../base/json/canonical-json.ts'
+import { sameJson } from '../../../base/values.ts'
 import type { FalseValue } from '../../fault.ts'
 import {
   type Decimal,

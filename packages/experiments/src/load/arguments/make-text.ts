@@ -1,12 +1,5 @@
 import { compileSafeRegex } from './schema-check.ts'
-import {
-  type CharSet,
-  intBetween,
-  parseRegex,
-  pick,
-  type RandomSource,
-  type RegexNode,
-} from '#base'
+import { intBetween, parseRegex, pick, type RandomSource } from '#base'
 
 const WORDS = ['refunds', 'report', 'invoice', 'summary', 'status', 'north', 'blue', 'draft']
 
@@ -119,7 +112,11 @@ interface LengthBudget {
   readonly extra: number
 }
 
-function textOf(node: RegexNode, random: RandomSource, budget: LengthBudget): string {
+function textOf(
+  node: ReturnType<typeof parseRegex>,
+  random: RandomSource,
+  budget: LengthBudget,
+): string {
   switch (node.kind) {
     case 'set':
       if (--budget.left < 0) throw new RangeError('the text is too long')
@@ -139,7 +136,7 @@ function textOf(node: RegexNode, random: RandomSource, budget: LengthBudget): st
 }
 
 /** Prefers letters and digits, which need no escaping. */
-function characterOf(set: CharSet, random: RandomSource): number {
+function characterOf(set: readonly number[], random: RandomSource): number {
   const ranges: (readonly [number, number])[] = []
   const plain: (readonly [number, number])[] = []
   for (let i = 0; i + 1 < set.length; i += 2) {

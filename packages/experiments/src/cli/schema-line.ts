@@ -1,19 +1,17 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { hasRepository, publishedUrl } from '../base/manifest.ts'
-import { type SchemaKind, schemaPath } from '../rules/file/schema-text.ts'
+import { deployFile, hasRepository, publishedUrl } from '#base'
 
 /**
  * Returns the line by which editors check a file in a directory: by a path in every clone of its
  * project, or by an address. Empty while there is neither.
  */
-export function schemaLine(kind: SchemaKind, directory: string): string {
-  const path = schemaPath(kind)
-  const file = deployFile(`${kind}.schema.json`)
+export function schemaLine(kind: 'rules' | 'experiment' | 'policy', directory: string): string {
+  const name = `${kind}.schema.json`
+  const file = deployFile(name)
   const inProject = relative(projectOf(resolve(directory)), file)
   if (!inProject.startsWith('..') && existsSync(file)) return line(relative(directory, file))
-  return hasRepository() ? line(publishedUrl(path)) : ''
+  return hasRepository() ? line(publishedUrl(`deploy/${name}`)) : ''
 }
 
 function line(schema: string): string {
@@ -26,9 +24,4 @@ function projectOf(directory: string): string {
     if (existsSync(join(at, '.git')) || existsSync(join(at, 'package.json'))) return at
   }
   return directory
-}
-
-/** Returns the path of an installed file below deploy. */
-export function deployFile(name: string): string {
-  return fileURLToPath(new URL(`../../deploy/${name}`, import.meta.url))
 }

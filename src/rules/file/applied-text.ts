@@ -1,4 +1,6 @@
-import { sameJson } from '../../base/json/canonical-json.ts'
+import { COMPILED, MAX_BETWEEN_CALLS } from './rules-parser.ts'
+import { inThread } from '../../base/in-thread.ts'
+import { sameJson } from '../../base/values.ts'
 import { digestOf } from '../match/compile.ts'
 import { RulesTextEdit } from './edit-rules-text.ts'
 import { instantText } from '../../base/instant.ts'
@@ -108,4 +110,75 @@ function sorted(rules: readonly object[]): unknown {
   return rules.map((rule) =>
     Object.fromEntries(Object.entries(rule).sort(([a], [b]) => (a < b ? -1 : 1))),
   )
+}
+
+/**
+ * Anchors texts, large ones in a worker thread. Returns undefined for each text that cannot be
+ * anchored, and undefined alone when the signal aborts.
+ */
+export async function anchorWherever(
+  texts: AnchorJob['texts'],
+  signal: AbortSignal,
+  script: URL | undefined = COMPILED,
+): Promise<readonly (string | undefined)[] | undefined> {
+  if (signal.aborted) return undefined
+  const job: AnchorJob = { kind: 'anchor', texts }
+  const size = texts.reduce((sum, each) => sum + each.text.length + lengthBefore(each), 0)
+  if (script === undefined || size <= MAX_BETWEEN_CALLS) return anchorTexts(job)
+  return inThread(script, job, signal)
+}
+
+function lengthBefore({ applying }: AnchorJob['texts'][number]): number {
+  return applying.before?.length ?? 0
+}
+
+export type Labels = Readonly<Record<string, string>>
+
+/** The text of rules for certain pods, or the error. */
+export type TargetedText =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly wrong: string; readonly fix: string }
+
+/** Writes `match.podLabels` into every rule of a valid file, so that no other pod is armed. */
+export function targetText(text: string, labels: Labels): TargetedText {
+  const parsed = parseRules(text)
+  if (!parsed.ok || parsed.file.rules.length === 0) return { ok: true, text }
+  for (const { name, match } of parsed.file.rules) {
+    for (const [key, value] of Object.entries(labels)) {
+      const own = match?.podLabels?.[key]
+      if (own === undefined || own === value) continue
+      return {
+        ok: false,
+        wrong: `the rule ${name} selects pods with ${key}=${own}, but --selector requires ${key}=${value}: it would act nowhere`,
+        fix: 'remove podLabels from the rule, or apply without -l',
+      }
+    }
+  }
+  const wanted = withLabels(parsed.file, labels)
+  if (sameJson(parsed.file, wanted)) return { ok: true, text }
+  const edited = withPodLabels(text, labels, wanted)
+  if (edited !== undefined) return { ok: true, text: edited }
+  return {
+    ok: false,
+    wrong: 'podLabels cannot be added to each rule, because of the way the rules are written',
+    fix: `write match: { podLabels: ${JSON.stringify(labels)} } into each rule, and apply without -l`,
+  }
+}
+
+function withPodLabels(text: string, labels: Labels, wanted: RulesFile): string | undefined {
+  try {
+    const edited = new RulesTextEdit(text)
+    for (const rule of edited.rules) edited.add(rule, ['match', 'podLabels'], labels)
+    return edited.finish((file) => sameJson(file, wanted))
+  } catch {
+    return undefined
+  }
+}
+
+function withLabels(file: RulesFile, labels: Labels): RulesFile {
+  const rules = file.rules.map((rule) => ({
+    ...rule,
+    match: { ...rule.match, podLabels: { ...rule.match?.podLabels, ...labels } },
+  }))
+  return { ...file, rules }
 }

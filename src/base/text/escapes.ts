@@ -18,3 +18,13 @@ export function markdownText(text: string): string {
     .replaceAll(/[\\`*_{}[\]#|~^$]/g, (character) => `\\${character}`)
     .replaceAll(/[&<>]/g, (character) => ENTITIES[character]!)
 }
+
+/** Returns a word as a shell reads it back. */
+export function shellWord(word: string): string {
+  return /^[\w./:=@%+,{}-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** Returns a URL without the parts that may be secret: user, password, query and fragment. */
+export function shownUrl({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`
+}

@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ManifestError, readManifest } from '../../../packages/kubernetes/src/manifests/manifest.ts'
-import { readInjectorSettings } from '../../../packages/kubernetes/src/cli/injector-settings.ts'
-import { parseCalls } from '../../../packages/experiments/src/load/calls-file.ts'
-import { assertShallow } from '../../../src/base/yaml/yaml-depth.ts'
+import { ManifestError, readManifest } from '../../packages/kubernetes/src/manifests/manifest.ts'
+import { readInjectorSettings } from '../../packages/kubernetes/src/cli/injector-settings.ts'
+import { parseCalls } from '../../packages/experiments/src/load/calls-file.ts'
+import { assertShallow } from '../../packages/kubernetes/src/kube/yaml-depth.ts'
 
 const flow = (depth: number): string => `a: ${'['.repeat(depth)}${']'.repeat(depth)}\n`
 const blocks = (depth: number): string =>

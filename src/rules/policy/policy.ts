@@ -1,7 +1,48 @@
-import { matchesGlob } from '../../base/glob.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
-import { findProduction, type SourcedName } from '../guard/production-names.ts'
-import type { Policy } from './policy-schema.ts'
+import { matchesGlob } from '../../base/glob.ts'
+import * as check from '#checks/policy'
+import type { Finding, Problem } from '../file/problem.ts'
+import { fileSchema, ownFindings, readBySchema } from '../file/schema-findings.ts'
+import { located, readYaml } from '../file/yaml-document.ts'
+import {
+  findProduction,
+  productionPatternProblem,
+  type SourcedName,
+} from '../guard/production-names.ts'
+import { type Policy, policyJsonSchema } from './policy-schema.ts'
+
+/** Limits the size of a policy. */
+export const MAX_POLICY_BYTES = 256 * 1024
+const MAX_PROBLEMS = 100
+
+const schema = fileSchema(policyJsonSchema(), check)
+
+export type ReadPolicy =
+  | { readonly ok: true; readonly policy: Policy }
+  | { readonly ok: false; readonly problems: readonly Problem[] }
+
+/** Reads the text of a policy, and returns either the policy or all its problems. */
+export function readPolicy(text: string): ReadPolicy {
+  const document = readYaml(text)
+  const value = document.value ?? {}
+  const wrong = ownFindings(value, schema, MAX_PROBLEMS)
+  const findings = wrong.length === 0 ? [...wrong, ...patternFindings(value)] : wrong
+  const problems = [
+    ...document.problems,
+    ...(document.value === undefined ? [] : findings.map((each) => located(each, document))),
+  ].sort((a, b) => a.line - b.line || a.column - b.column)
+  if (problems.length > 0) return { ok: false, problems }
+  return { ok: true, policy: readBySchema(value, schema) as Policy }
+}
+
+function patternFindings(value: object): readonly Finding[] {
+  const { forbidden = [] } = value as Partial<Policy>
+  return forbidden.flatMap((pattern, index): Finding[] => {
+    const message = productionPatternProblem(pattern)
+    if (message === undefined) return []
+    return [{ code: 'invalid_value', message, path: ['forbidden', index] }]
+  })
+}
 
 /** One reason for which a policy does not allow something, and what to write instead. */
 export interface Violation {

@@ -1,8 +1,16 @@
-import { closeSync, constants, openSync, readSync, type Stats } from 'node:fs'
-import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  type Stats,
+} from 'node:fs'
+import { type FileHandle, open, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { asBuffer } from './bytes.ts'
-import { parsedJson } from './json/json-in-text.ts'
+import { parsedJson } from './values.ts'
 
 /** A pipe that is silent for this long fails, in milliseconds. */
 const PIPE_PATIENCE = 60_000
@@ -25,6 +33,13 @@ export async function readBounded(path: string, most: number): Promise<Uint8Arra
   } finally {
     await handle.close()
   }
+}
+
+/** Reads a text in UTF-8, as `readBounded` does. Throws for more than `most` bytes. */
+export async function readBoundedText(path: string, most: number): Promise<string> {
+  const bytes = await readBounded(path, most)
+  if (bytes.length > most) throw new Error(`it is larger than ${most / 2 ** 20} MiB`)
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 }
 
 /** Reads an own JSON file; undefined when it is missing, or is not JSON. */
@@ -110,4 +125,39 @@ export async function readWhole(
     if (length > most) return undefined
     if (length === buffer.length) buffer = Buffer.concat([buffer, Buffer.alloc(length + 4096)])
   }
+}
+
+/** Reports a path that is not a file, or a file that is too large. */
+class NoSmallFileError extends Error {
+  override readonly name = 'NoSmallFileError'
+
+  constructor(most: number) {
+    super(`not a file of at most ${most / 2 ** 20}MiB`)
+  }
+}
+
+// A bundle of all public roots is a quarter of this.
+const MAX_FILE_BYTES = 1024 * 1024
+
+/**
+ * Reads a certificate, a key, a token or settings: a file of at most `most` bytes. Rejects pipes
+ * and devices, which may block or never end.
+ */
+export function readSmallFile(path: string, most: number = MAX_FILE_BYTES): Buffer {
+  // Opening a named pipe without a writer would block forever.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const stats = fstatSync(file)
+    if (!stats.isFile() || stats.size > most) throw new NoSmallFileError(most)
+    return readFileSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Replaces a file at once: nobody reads half of it. */
+export async function replaceText(path: string, text: string, mode = 0o666): Promise<void> {
+  const beside = `${path}.${process.pid}.new`
+  await writeFile(beside, text, { mode })
+  await rename(beside, path)
 }

@@ -5,6 +5,11 @@ import type { CallLine } from '../../telemetry/call-line.ts'
 import { ORIGINS, OUTCOMES } from '../../mcp/call.ts'
 import { isError } from '../../telemetry/outcome-index.ts'
 import { tapQuery } from './call-schemas.ts'
+import type { VerdictLine } from './api.ts'
+import { agentsQuery, verdictQuery } from './task-schemas.ts'
+import type { Finding } from '../../agents/findings.ts'
+import { VERDICT_NAMES } from '../../agents/verdicts.ts'
+import { readInstant } from '../../base/instant.ts'
 
 /** Returns true for a line that passes. */
 export type LineFilter<Line> = (line: Line) => boolean
@@ -32,8 +37,40 @@ export function parseCallFilter(query: URLSearchParams): CallFilter {
   ])
 }
 
+/** The fields of a verdict that filters read. */
+export type Filtered = Pick<VerdictLine, 'task' | 'tool' | 'faults' | 'verdict'>
+
+/** Reads the filters of a query. Throws a `CallFilterError`. */
+export function parseVerdictFilter(query: URLSearchParams): LineFilter<Filtered> {
+  return parseFilter(query, Object.keys(verdictQuery.properties), [
+    globs(query, 'task', ({ task }) => [task]),
+    globs(query, 'tool', ({ tool }) => [tool]),
+    globs(query, 'fault', ({ faults }) => faults),
+    words(query, 'verdict', VERDICT_NAMES, ({ verdict }) => verdict),
+  ])
+}
+
+/** Reads the filters of a query. Throws a `CallFilterError`. */
+export function parseAgentsFilter(query: URLSearchParams) {
+  const passes = parseFilter<Finding>(query, Object.keys(agentsQuery.properties), [
+    globs(query, 'client', ({ client }) => [client ?? '']),
+    words(query, 'all', ['true', 'false'], () => query.get('all') ?? ''),
+  ])
+  const given = query.get('since')
+  return { passes, since: given === null ? undefined : sinceOf(given) }
+}
+
+function sinceOf(given: string): number {
+  const ago = readDuration(given)
+  const since = ago === undefined ? readInstant(given) : Date.now() - ago
+  if (since !== undefined) return since
+  throw new CallFilterError(
+    `invalid since ${quoted(given)}; use a duration, such as 10m, or a time, such as 2026-11-29T05:00:00Z`,
+  )
+}
+
 /** Joins the filters of a query with these keys. Throws a `CallFilterError`. */
-export function parseFilter<Line>(
+function parseFilter<Line>(
   query: URLSearchParams,
   keys: readonly string[],
   filters: readonly (LineFilter<Line> | undefined)[],
@@ -49,7 +86,7 @@ export function parseFilter<Line>(
 }
 
 /** Passes lines of which a value matches one of the globs. */
-export function globs<Line>(
+function globs<Line>(
   query: URLSearchParams,
   key: string,
   of: (line: Line) => readonly (string | undefined)[],
@@ -65,7 +102,7 @@ export function globs<Line>(
 }
 
 /** Passes lines with one of the wanted words. */
-export function words<Line>(
+function words<Line>(
   query: URLSearchParams,
   key: string,
   known: readonly string[],

@@ -1,7 +1,152 @@
-import { parsePointer } from '../base/json/json-pointer.ts'
 import { isRecord } from '../base/values.ts'
-import { isSecretName, REDACTED } from './log-redact.ts'
-import { redactText } from './redact-text.ts'
+import { parsePointer } from '../base/json/json-pointer.ts'
+
+export const REDACTED = '[redacted]'
+// Deeper values are not printed in full by pino either.
+const MAX_LOG_DEPTH = 8
+// Bounds copies of values that refer to themselves.
+const MAX_VALUES = 2_000
+/** Parts of the names of secrets, without dashes and underscores. */
+const SECRET_WORDS = [
+  'authorization',
+  'cookie',
+  'apikey',
+  'token',
+  'secret',
+  'password',
+  'passwd',
+  'pwd',
+  'passphrase',
+  'credential',
+  'privatekey',
+  'accesskey',
+] as const
+const MAX_KEY = 64
+// Remembers names, because log lines repeat the same few fields.
+const MAX_CHECKED = 1_000
+const checked = new Map<string, boolean>()
+
+/**
+ * Returns true for names of headers and fields whose value is a secret; `progressToken` is an
+ * identifier.
+ */
+export function isSecretName(name: string): boolean {
+  if (name.length > MAX_KEY) return false
+  const known = checked.get(name)
+  if (known !== undefined) return known
+  const secret = looksSecret(name)
+  if (checked.size < MAX_CHECKED) checked.set(name, secret)
+  return secret
+}
+
+function looksSecret(name: string): boolean {
+  const plain = name.toLowerCase().replaceAll('-', '').replaceAll('_', '')
+  if (plain === 'progresstoken') return false
+  return SECRET_WORDS.some((word) => plain.includes(word))
+}
+
+/** Copies the fields of a log line without the values of secrets, at any depth. */
+export function redact(fields: Record<string, unknown>): Record<string, unknown> {
+  return copyObject(fields, 0, { left: MAX_VALUES })
+}
+
+interface Budget {
+  left: number
+}
+
+function copyValue(value: unknown, depth: number, budget: Budget): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= MAX_LOG_DEPTH || budget.left-- <= 0) return '[cut]'
+  if (value instanceof Error) return copyError(value, depth + 1, budget)
+  if (value instanceof Date) return value
+  if (value instanceof URL) return '[url]'
+  if (value instanceof Map) return copyObject(Object.fromEntries(value), depth + 1, budget)
+  if (value instanceof Set) return copyArray([...value], depth + 1, budget)
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
+  if (Array.isArray(value)) return copyArray(value, depth + 1, budget)
+  return copyObject(value, depth + 1, budget)
+}
+
+function copyObject(source: object, depth: number, budget: Budget): Record<string, unknown> {
+  const copy: Record<string, unknown> = {}
+  for (const [key, original] of Object.entries(source)) {
+    const value = isSecretName(key) ? REDACTED : copyValue(original, depth, budget)
+    // Assignment would change the prototype of the copy.
+    if (key === '__proto__') Object.defineProperty(copy, key, { value, enumerable: true })
+    else copy[key] = value
+  }
+  return copy
+}
+
+/**
+ * Copies an array; hides the value after a secret's name, because headers are often name, value,
+ * name, value.
+ */
+function copyArray(source: readonly unknown[], depth: number, budget: Budget): unknown[] {
+  return source.map((value, i) => {
+    const before = source[i - 1]
+    return typeof before === 'string' && isSecretName(before)
+      ? REDACTED
+      : copyValue(value, depth, budget)
+  })
+}
+
+/**
+ * Copies the standard fields of an error; other properties (a request, its headers) are left out.
+ */
+function copyError(error: Error, depth: number, budget: Budget): Record<string, unknown> {
+  const copy: Record<string, unknown> = { type: error.name, message: error.message }
+  if ('code' in error) copy['code'] = copyValue(error.code, depth, budget)
+  copy['stack'] = error.stack
+  if (error.cause !== undefined) copy['cause'] = copyValue(error.cause, depth, budget)
+  return copy
+}
+
+// Repetitions are bounded: the time is linear in the length of the text.
+
+const SCHEME = /\b(bearer|basic|digest|negotiate) +[^\s,;"']+/gi
+/** A header that is a secret up to the end of its line, and a named value. */
+const WORDS = [...SECRET_WORDS, 'signature']
+const NAMED = new RegExp(
+  `((?:${WORDS.map(spelled).join('|')})[\\w-]{0,30}["']? {0,4}[:=] {0,4})` +
+    `("[^"]*"?|'[^']*'?|[^\\s,;&"'}]+)`,
+  'gi',
+)
+const WHOLE_LINE = /((?:authorization|cookie)["']? {0,4}: {0,4})[^\r\n"'}]+/gi
+const USER = /\/\/[^\s/@]{1,200}@/g
+const PEM = /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*/g
+/** Keys that services begin in a known way. */
+const KNOWN =
+  /\b(?:(?:sk|pk|rk|gh[a-z]|github_pat|glpat|xox[a-z]|npm|hf)[-_]|AKIA|ASIA|AIza|eyJ)[-_.\w]{12,}/g
+/** A run as long as tokens are; UUIDs have dashes, and stay. */
+const OPAQUE = /[A-Za-z0-9+_=]{20,}/g
+
+/**
+ * Hides the secrets in a foreign text: named values, credentials of URLs, and whatever looks like a
+ * token.
+ */
+export function redactText(text: string): string {
+  return text
+    .replace(PEM, REDACTED)
+    .replace(WHOLE_LINE, `$1${REDACTED}`)
+    .replace(SCHEME, `$1 ${REDACTED}`)
+    .replace(NAMED, `$1${REDACTED}`)
+    .replace(USER, `//${REDACTED}@`)
+    .replace(KNOWN, REDACTED)
+    .replace(OPAQUE, (run) => (isToken(run) ? REDACTED : run))
+}
+
+/** Returns true for digits alone, or letters and digits mixed as in no name. */
+function isToken(run: string): boolean {
+  const digits = run.replace(/\D/g, '').length
+  if (digits === 0) return false
+  return digits > 2 || (/[a-z]/.test(run) && /[A-Z]/.test(run))
+}
+
+/** Allows dashes and underscores between the letters of a word: `api_key`, `api-key`. */
+function spelled(word: string): string {
+  return word.replace(/^(api|private|access)(key)$/, '$1[-_]?$2')
+}
 
 /** Selects the values of messages that are replaced by `[redacted]`. */
 export interface Redaction {

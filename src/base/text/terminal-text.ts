@@ -22,3 +22,28 @@ export function paint(tone: Tone, text: string, output: NodeJS.WriteStream | boo
   const styles: readonly Parameters<typeof styleText>[0][] = STYLES[tone]
   return styles.reduceRight((shown, style) => styleText(style, shown, where), text)
 }
+
+/** An output that may be a terminal. */
+export interface LineOutput {
+  readonly isTTY?: boolean | undefined
+  readonly columns?: number | undefined
+  write(text: string): unknown
+}
+
+/** Clears the current line of a terminal. */
+export const CLEAR_LINE = '\r\u001b[K'
+
+/** Returns true when a line can be drawn over on this output. */
+export function redraws(
+  output: LineOutput,
+  env: Readonly<Record<string, string | undefined>>,
+): boolean {
+  return output.isTTY === true && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === ''
+}
+
+/** Replaces the current line of a terminal, in at most `most` columns. */
+export function redraw(output: LineOutput, line: string, most = Infinity): void {
+  // Leaves the last column free, because a line that wraps could not be cleared.
+  const width = Math.min(most, output.columns ?? 80) - 1
+  output.write(`\r${line.slice(0, Math.max(20, width))}\u001b[K`)
+}
