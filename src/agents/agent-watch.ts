@@ -231,7 +231,10 @@ export class AgentWatch {
     }
     // A request about an MCP task shows how its tool failed, and no success without a failure.
     const isShown = !action.isPassive || (action.tool && (isError(outcome) || action.isRetry))
-    if (isShown && action.seq === task.seq && outcome !== 'cancelled') task.isFailing = !isOk
+    if (isShown && action.seq >= task.endedSeq && outcome !== 'cancelled') {
+      task.endedSeq = action.seq
+      task.isFailing = !isOk
+    }
     if (!action.isRetry && method === 'tools/call' && action.name !== undefined) {
       this.#counts.tools.add(action.name, task.sums.tools)
     }

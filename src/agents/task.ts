@@ -163,7 +163,9 @@ export class Task extends KeyedTask {
   latest: Action | undefined
   /** Those among them in flight. */
   open = 0
-  /** True when the last call failed. */
+  /** The number of the last call among those that ended, and were not cancelled. */
+  endedSeq = 0
+  /** True when that call failed. */
   isFailing = false
   /** The calls that failed, and did not succeed by a retry since. */
   readonly failed = new FailedCalls()
