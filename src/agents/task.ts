@@ -32,6 +32,8 @@ export interface Action extends ActionFacts {
   isOk: boolean
   /** Once it has ended: its execution by the upstream. */
   execution: Execution
+  /** The call that followed while this one was open. */
+  next: Action | undefined
 }
 
 /** The outcomes of calls that their client left. */
@@ -52,6 +54,13 @@ export function earlyReaction(
   const isAlone = latest === undefined || latest.seq === seq
   if (isAlone || task.isShared) return undefined
   return leftAt - latest.receivedAt < (LEFT.has(outcome) ? READ_EARLY_MS : 0) ? latest : undefined
+}
+
+/** Returns the repetition of a call that was lost long before that was known. */
+export function lateReaction(action: Action): Action | undefined {
+  const { task, next } = action
+  const isRepeated = next !== undefined && callKey(next) === callKey(action)
+  return isRepeated && !task.isShared ? next : undefined
 }
 
 /** The most failed calls by which a retry is recognized, unless more wait for a verdict. */
@@ -154,7 +163,9 @@ export class Task extends KeyedTask {
   latest: Action | undefined
   /** Those among them in flight. */
   open = 0
-  /** True when the last call failed. */
+  /** The number of the last call among those that ended, and were not cancelled. */
+  endedSeq = 0
+  /** True when that call failed. */
   isFailing = false
   /** The calls that failed, and did not succeed by a retry since. */
   readonly failed = new FailedCalls()

@@ -200,9 +200,9 @@ export interface FaultContext {
   /**
    * Counts the fault as injected. A fault that never calls this is counted as not applicable.
    * Throws when the fault may not act, because its rule was withdrawn or too many faults are in
-   * progress.
+   * progress. With `isLate`, the marker is for the message after the next one.
    */
-  readonly injected: (effect?: string) => void
+  readonly injected: (effect?: string, isLate?: boolean) => void
   /** Counts the call as within the limit: the fault leaves it alone on purpose. */
   readonly withinLimit: () => void
   /** Counts the fault as not applicable for this reason, and disables it for this call. */

@@ -109,7 +109,9 @@ export const stream = defineFault({
         onResponse: (ctx, frames) => reorder(late, ctx, frames),
       }
     }
-    return { changes: true, onResponse: (ctx, frames) => damage(config, ctx, frames, closed) }
+    const onResponse = (ctx: FaultContext, frames: Frames): Frames =>
+      damage(config, ctx, frames, closed)
+    return config.duplicate === undefined ? { changes: true, onResponse } : { onResponse }
   },
 })
 

@@ -23,7 +23,7 @@ import { unreadOutcome } from './faults/call-outcome.ts'
 import { codingOf, decodedLimit, decodeWhole, type Coding } from '../http/content-coding.ts'
 import { heavyWork } from '../base/event-loop.ts'
 import type { StackParts } from './layers/stack-parts.ts'
-import { PARSED, type RawText } from './in-flight-requests.ts'
+import { type InFlightRequests, PARSED, type RawText } from './in-flight-requests.ts'
 import type { Observer } from './observer.ts'
 import { SseWatch } from './sse-watch.ts'
 
@@ -256,14 +256,9 @@ export class CallObserver implements Observer {
     return decodeWhole(this.#coding, this.#pieces.joined(), limit)
   }
 
-  /** Settles calls with an unread response, which counts as ok unless a fault set its outcome. */
   #settleUnread(size: number): void {
     const bytes = this.#entries.length === 1 && size > 0 ? size : undefined
-    for (const entry of this.#entries) {
-      const { faults, call } = entry
-      const outcome = faults === undefined ? 'ok' : unreadOutcome(faults, call)
-      this.#parts.inFlight.settle(entry, outcome, 'real', bytes)
-    }
+    for (const entry of this.#entries) settleUnread(this.#parts.inFlight, entry, bytes)
   }
 
   /** Closes the open calls, or leaves them to another connection where the protocol allows one. */
@@ -283,6 +278,13 @@ export class CallObserver implements Observer {
         )
     }
   }
+}
+
+/** Settles a call with an unread response, which counts as ok unless a fault set its outcome. */
+export function settleUnread(inFlight: InFlightRequests, entry: CallEntry, bytes?: number): void {
+  const { faults, call } = entry
+  const outcome = faults === undefined ? 'ok' : unreadOutcome(faults, call)
+  inFlight.settle(entry, outcome, 'real', bytes)
 }
 
 /** Returns the text of a large response when it is asked for, up to a bound. */

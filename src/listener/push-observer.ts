@@ -14,7 +14,7 @@ import { SseFramer, type SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../http/transfer.ts'
 import { codingOf } from '../http/content-coding.ts'
 import { resume } from './call-entry.ts'
-import { rawTextOf } from './call-observer.ts'
+import { rawTextOf, settleUnread } from './call-observer.ts'
 import type { Explained } from './ended-call.ts'
 import type { ExchangeObserver } from './exchange-observer.ts'
 import type { PushPosition } from './faults/emit/event-outlets.ts'
@@ -69,6 +69,10 @@ export class PushObserver implements Observer, PushPosition {
       (frame, mark) => this.#event(frame, mark),
       this.#parts.memory,
     )
+    this.#watch.onUnread = (id) => {
+      const entry = this.#parts.inFlight.calls.find(this.#session, id)
+      if (entry !== undefined) settleUnread(this.#parts.inFlight, entry)
+    }
     this.stream?.join(this.#session, false)
   }
 

@@ -3,7 +3,9 @@ import { asBuffer, copyOf } from '../base/bytes.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
 import { ENDLESS, type ByteBudget } from '../base/byte-budget.ts'
 import { type ForeignMark, markInComments } from '../http/foreign-markers.ts'
+import type { JsonRpcId } from '../mcp/call.ts'
 import type { EmitFrame, SseFrame } from '../mcp/sse-framer.ts'
+import { UnreadResponse } from '../mcp/unread-response.ts'
 import { type ReadMessages, keepRead, readOf } from '../mcp/read-messages.ts'
 import { LARGE_PART, SseFramer } from '../mcp/sse-framer.ts'
 import { decodedLimit, decoderFor, type Coding } from '../http/content-coding.ts'
@@ -30,6 +32,9 @@ export class SseWatch {
   readonly #emit: EmitFrame
   readonly #onFrame: OnFrame
   readonly #sign: FindSign
+  /** Receives the id of a response that could not be read. */
+  onUnread: ((id: JsonRpcId) => void) | undefined
+  readonly #unread = new UnreadResponse()
   readonly #decoder: Transform | undefined
   readonly #readable: boolean
   #missed: boolean
@@ -121,7 +126,7 @@ export class SseWatch {
     }
     const size = length + EVENT
     if (!this.#budget.take(size)) {
-      this.#miss(length)
+      this.#miss(frame)
       return
     }
     this.#reading ??= new OrderedWork()
@@ -137,15 +142,17 @@ export class SseWatch {
   }
 
   #deliver(frame: SseFrame): void {
-    if (frame.firstByte === COLON) this.#mark = Math.max(this.#mark, markInComments(frame.raw))
-    if (frame.oversized) this.#miss(frame.size)
+    if (frame.firstPiece[0] === COLON) this.#mark = Math.max(this.#mark, markInComments(frame.raw))
+    if (frame.oversized) this.#miss(frame)
     else this.#onFrame(frame, this.#mark)
     if (this.#mark > 0 && frame.data !== undefined) this.#mark = 0
   }
 
-  #miss(bytes: number): void {
+  #miss(frame: SseFrame): void {
     this.#missed = true
-    this.missedBytes += bytes
+    this.missedBytes += frame.size
+    const id = this.onUnread && this.#unread.take(frame)
+    if (id !== undefined) this.onUnread?.(id)
   }
 
   #read(bytes: Buffer): void {

@@ -10,9 +10,10 @@ import type { SseFields } from './sse-fields.ts'
 export interface SseFrame extends SseFields {
   /** The bytes of the event, with its blank line. */
   readonly raw: Uint8Array
-  /** The number of bytes, and the first of them: `raw` may have to be joined. */
+  /** The number of bytes, and both ends: `raw` may have to be joined. */
   readonly size: number
-  readonly firstByte: number | undefined
+  readonly firstPiece: Buffer
+  readonly lastPiece: Buffer
   /**
    * True for frames that are forwarded unread: pieces of an event above the limit, and too complex
    * events.
@@ -298,8 +299,12 @@ class Frame implements SseFrame {
     return (this.#raw ??= joined(this.#pieces!, this.size))
   }
 
-  get firstByte(): number | undefined {
-    return (this.#pieces?.[0] ?? this.raw)[0]
+  get firstPiece(): Buffer {
+    return this.#pieces?.[0] ?? this.raw
+  }
+
+  get lastPiece(): Buffer {
+    return this.#pieces?.at(-1) ?? this.raw
   }
 
   get oversized(): boolean {

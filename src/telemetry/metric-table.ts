@@ -98,7 +98,7 @@ const TABLE = {
   ),
   squall_call_log_lines_total: counter(
     ['result'],
-    'Lines for --call-log, by result: written, or dropped because the file could not be written in time.',
+    'Lines for --call-log, by result: written, or dropped because writing failed or was too slow.',
   ),
   squall_tape_messages_total: counter(
     ['result'],

@@ -285,3 +285,20 @@ test('a post that the upstream redirects keeps its session, and is one call', as
   streams[0]!.socket.write(event(result(1)))
   await stage.ends({ 'tools/call echo: ok': 1 })
 })
+
+test('a response that is too large to be read ends its call well, and no other', async () => {
+  const maxBody = 1_000
+  await open(ACCEPTED, { maxBody })
+  await listen('a')
+  for (const id of [1, 'two', 3, 4]) await stage.exchange(call('a', id))
+  const text = 'x'.repeat(maxBody)
+  const nested = [{ id: 4 }]
+  const { socket } = streams[0]!
+  socket.write(event({ jsonrpc: '2.0', id: 1, result: { text, nested } }))
+  socket.write(event({ result: { text, nested }, jsonrpc: '2.0', id: 'two' }))
+  socket.write(event({ jsonrpc: '2.0', id: 4, method: 'ping', params: { text, error: { id: 4 } } }))
+  socket.write(event(result(3)))
+  await stage.ends({ 'tools/call echo: ok': 3 })
+  socket.end(LAST_CHUNK)
+  await stage.ends({ 'tools/call echo: ok': 3, 'tools/call echo: incomplete': 1 })
+})

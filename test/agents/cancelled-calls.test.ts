@@ -9,6 +9,7 @@ import { postInTask } from './post-in-task.ts'
 const opened = closers()
 const RULES = `rules:
   - { name: slow, match: { tool: pay }, first: 1, faults: [delay: { fixed: 1ms }] }
+  - { name: late, match: { tool: late }, faults: [delay: { fixed: 200ms }, abort: { status: 503 }] }
   - { name: hung, match: { tool: search }, faults: [hang: {}] }
 `
 
@@ -41,12 +42,12 @@ async function stage(window: string) {
     findings,
     verdicts,
     executed: () => executed,
-    call: (tool: string) => post(callMessage(1, tool)),
-    cancel: (reason: string) =>
+    call: (tool: string, id = 1) => post(callMessage(id, tool)),
+    cancel: (reason: string, requestId = 1) =>
       post({
         jsonrpc: '2.0',
         method: 'notifications/cancelled',
-        params: { requestId: 1, reason },
+        params: { requestId, reason },
       }),
   }
 }
@@ -73,3 +74,20 @@ it('a client that cancels a hung call because it timed out has a time limit', as
     { count: 0, of: 1 },
   ])
 })
+
+it.each(['before', 'after'])(
+  'a call that was cancelled %s an earlier one failed does not recover the task',
+  async (when) => {
+    const { watch, call, cancel } = await stage('1h')
+    const late = call('late')
+    await eventually(() => (watch.size === 1 ? undefined : 'no call'))
+    void call('search', 2).catch(() => undefined)
+    const { task } = [...watch.tasks()][0]!
+    await eventually(() => (task.seq === 2 ? undefined : 'no second call'))
+    if (when === 'after') await late
+    await cancel('not needed', 2)
+    await late
+    await eventually(() => (task.open === 0 ? undefined : 'calls are open'))
+    expect(task.result).toBe('failed')
+  },
+)

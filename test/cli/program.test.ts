@@ -322,3 +322,11 @@ test.runIf(existsSync('/dev/full'))('a sidecar whose log is lost carries traffic
   program.signal('SIGTERM')
   expect(await program.finished()).toMatchObject({ code: 0, stderr: '' })
 })
+
+test.runIf(existsSync('/dev/full'))('squall stdio fails when its output is lost', async () => {
+  const stdio = [process.execPath, BIN, 'stdio', '--', 'echo', '{}']
+  const shell = ['-c', 'exec "$0" "$@" > /dev/full', ...stdio]
+  const { code, stderr } = await startProgram(shell, {}, { program: '/bin/sh' }).finished()
+  expect(stderr).toContain('"why":"ENOSPC","msg":"standard output cannot be written"')
+  expect(code).toBe(1)
+})

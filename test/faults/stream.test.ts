@@ -11,6 +11,8 @@ import {
   textOf,
   toolCall,
 } from '../support/wire.ts'
+import type { CallLine } from '../../src/telemetry/call-line.ts'
+import { CallWatch } from '../../src/telemetry/call-watch.ts'
 import { closers } from '../support/closers.ts'
 import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
@@ -72,6 +74,17 @@ describe('damage to a stream', () => {
       expect(got.stage.active()).toBe(0)
       expect(await got.stage.origins()).toEqual([origin])
     }
+  })
+
+  it('is listed with its call, although the first of two copies ends the call', async () => {
+    const watch = new CallWatch()
+    const rules = [oneFault('stream: { duplicate: last }')]
+    const stage = opened(await startSidecar({ rules, upstream: sseApp, watch }))
+    const ended = new Promise<CallLine>((resolve) => watch.read(resolve))
+    await call(stage, callMessage(1))
+    const { outcome, changed, faults } = await ended
+    const listed = [{ rule: 'bad', fault: 'stream' }]
+    expect({ outcome, changed, faults }).toEqual({ outcome: 'ok', faults: listed })
   })
 
   it.each([

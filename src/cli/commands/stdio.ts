@@ -132,6 +132,13 @@ async function stdio(asked: StdioOptions): Promise<number> {
   if (port === undefined) return 1
   forward = (signal) => port.signal(signal)
   early.forEach(forward)
+  let isLost = false
+  process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+    // A client that closed the pipe has ended.
+    if (code === 'EPIPE') return
+    isLost = true
+    logger.error({ why: code ?? message }, 'standard output cannot be written')
+  })
   const exit = await port.carry()
   const found = Object.entries(port.violations).filter(([, count]) => count > 0)
   const violations = Object.fromEntries(found)
@@ -141,7 +148,7 @@ async function stdio(asked: StdioOptions): Promise<number> {
   logger.flush()
   await Promise.race([new PipeWriter(process.stderr).flushed(), sleep(MOST_FLUSHING)])
   // The regular end of Squall would wait for a client that reads nothing.
-  return process.exit(exitCodeOf(exit) || (found.length > 0 ? 1 : 0))
+  return process.exit(exitCodeOf(exit) || (isLost || found.length > 0 ? 1 : 0))
 }
 
 async function startFailed(error: unknown, { admin }: StdioOptions): Promise<never> {

@@ -159,6 +159,8 @@ class FaultEffects extends ActiveContext {
   /** True while the fault holds or changes a message; pending copies do neither. */
   #holds = false
   #claims: (string | undefined)[] | undefined
+  /** True while the marker is for the message after the next one. */
+  #isLate = false
 
   /** The marker on the wire; undefined when the rule disables markers. */
   get wireMarker(): string | undefined {
@@ -166,11 +168,12 @@ class FaultEffects extends ActiveContext {
   }
 
   /** Announces an effect; throws when the fault may not act. */
-  injected(effect?: string): void {
+  injected(effect?: string, isLate = false): void {
     if (this.finished || this.withdrawn.aborted || this.owner.stop.aborted) throw new FaultStopped()
     this.begin()
     this.#claims ??= []
     this.#claims.push(effect)
+    this.#isLate = isLate
   }
 
   /**
@@ -191,7 +194,10 @@ class FaultEffects extends ActiveContext {
    */
   commitClaims(delayMs?: number): boolean {
     const claims = this.#claims
-    if (claims === undefined) return false
+    if (claims === undefined) {
+      if (this.#isLate) this.#mark()
+      return false
+    }
     this.#claims = undefined
     const { owner, ref, taken } = this
     const { listener, exchange } = owner.context
@@ -204,12 +210,17 @@ class FaultEffects extends ActiveContext {
       this.acted = true
       this.actedHere = true
       this.matched.applied()
-      const marker = this.wireMarker
-      if (marker !== undefined) addMarker(owner, marker, this.inOutput)
+      if (!this.#isLate) this.#mark()
       const { rule, fault, call } = ref
       listener.injected({ rule, fault, call, effect, delayMs, first })
     }
     return true
+  }
+
+  #mark(): void {
+    this.#isLate = false
+    const marker = this.wireMarker
+    if (marker !== undefined) addMarker(this.owner, marker, this.inOutput)
   }
 
   /** Withdraws the announced effects, which cannot be carried out. */

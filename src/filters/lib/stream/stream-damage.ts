@@ -27,11 +27,11 @@ export async function* duplicate(
   const picks = eventPicker(choice)
   for await (const frame of frames) {
     const again = picks(frame)
+    // The first copy may end the call, and with it the list of its faults.
+    if (again) ctx.injected('duplicate', true)
     yield frame
-    if (!again) continue
-    ctx.injected('duplicate')
     // A call ends once.
-    yield { ...frame, last: false }
+    if (again) yield { ...frame, last: false }
   }
 }
 
