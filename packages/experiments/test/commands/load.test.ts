@@ -67,7 +67,9 @@ test('a load whose --out and --report cannot be written prints its result, and e
   expect(await readFile(junit, 'utf8')).toContain('name="success&gt;1%"')
   expect([code, stderr]).toEqual([
     1,
-    expect.stringMatching(/^squall: --out: ".*" cannot be written/),
+    expect.stringMatching(
+      /^squall: --out: ".*" cannot be written .*; also --report: ".*" cannot be written /,
+    ),
   ])
 })
 
