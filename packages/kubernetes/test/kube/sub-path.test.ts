@@ -17,8 +17,9 @@ interface Pod {
 
 test('squall status warns of a rules file mounted with subPath, and compares its key', async () => {
   const shop = opened(await startCluster('shop'))
-  const { file, remove } = await mountRules(RULES)
-  opened({ close: remove })
+  const mounted = await mountRules(RULES)
+  opened({ close: () => mounted.remove() })
+  const { file } = mounted
   const squall = opened(await startSquall('--upstream', 'http://127.0.0.1:9', '--rules', file))
   shop.api.sidecars.set('shop/shop-1', squall.admin)
   shop.addPaper('shop-1', { sidecar: { running: { startedAt: 'now' } } })
