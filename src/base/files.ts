@@ -1,14 +1,16 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   openSync,
   readFileSync,
   readSync,
   type Stats,
 } from 'node:fs'
-import { type FileHandle, open, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { Socket } from 'node:net'
+import { dirname, resolve } from 'node:path'
 import { asBuffer } from './bytes.ts'
 import { parsedJson } from './values.ts'
 
@@ -160,4 +162,16 @@ export async function replaceText(path: string, text: string, mode = 0o666): Pro
   const beside = `${path}.${process.pid}.new`
   await writeFile(beside, text, { mode })
   await rename(beside, path)
+}
+
+/** Creates a directory and its parents. The `recursive` of Node never ends below `/proc`. */
+export async function makeDirectory(path: string, mode = 0o777): Promise<void> {
+  const missing: string[] = []
+  for (let at = resolve(path); !existsSync(at); at = dirname(at)) missing.unshift(at)
+  for (const each of missing) {
+    await mkdir(each, { mode }).catch((error: NodeJS.ErrnoException) => {
+      // Another process may have created it.
+      if (error.code !== 'EEXIST') throw error
+    })
+  }
 }

@@ -18,6 +18,7 @@ export {
 export { parsePointer, pointedAt, pointerTo } from './json/json-pointer.ts'
 export { nearestName } from './nearest-name.ts'
 export {
+  makeDirectory,
   readBounded,
   readBoundedText,
   readJsonFile,

@@ -82,7 +82,7 @@ export function createRulesEngine(
   logged: LoggedFaults,
 ): RulesEngine {
   const { logIds: ids, logInjections: injections, keptFaults, findings } = logged
-  const log = new RulesLog(logger, options.path, isForPeople(logged.logFormat), logged.idle)
+  const log = new RulesLog(logger, options, isForPeople(logged.logFormat), logged.idle)
   const guarded = guardedRules(options, metrics, log, () => ends.follow())
   const { isActive, guard, rollbackOn, headerFaults, states } = guarded
   const onExpired = (names: readonly string[]): void => log.expired(names)

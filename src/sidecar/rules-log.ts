@@ -7,6 +7,7 @@ import type { RulesFile } from '../rules/file/schema.ts'
 import type { Disarmed } from '../rules/guard/arming.ts'
 import { problemLines } from '../rules/file/problem.ts'
 import type { Logger } from '../telemetry/log.ts'
+import type { RunRules } from './rules-options.ts'
 
 const IMPORTED = 'the rules come from another tool; these fields differ in Squall'
 const IDLE = 'faults that cannot act on stdio; squall explain shows why'
@@ -21,24 +22,31 @@ const MAX_PROBLEMS = 20
 export class RulesLog {
   readonly #logger: Logger
   readonly #path: string | undefined
+  /** Names the faults that act without rules. */
+  readonly #others: string
   readonly #isForPeople: boolean
   readonly #idleIn: (file: RulesFile) => readonly string[]
   #armed = true
   #hasRules = false
 
   /**
-   * The path is that of the rules. People get short digests, and problems with their place in the
+   * The options name the path of the rules, and the other faults. People get short digests, and problems with their place in the
    * text. `idleIn` returns the faults of a file that can never act, each with its reason.
    */
   constructor(
     logger: Logger,
-    path: string | undefined,
+    { path, denyTemporaryFaults: denied, headerFaults }: RunRules,
     isForPeople: boolean,
     idleIn: (file: RulesFile) => readonly string[] = () => [],
   ) {
     this.#idleIn = idleIn
     this.#logger = logger
     this.#path = path
+    const others = [
+      ...(denied === undefined ? ['temporary faults'] : []),
+      ...(headerFaults === undefined ? [] : ['faults of request headers']),
+    ]
+    this.#others = others.length === 0 ? 'no faults act' : `only ${others.join(' and ')} act`
     this.#isForPeople = isForPeople
   }
 
@@ -60,7 +68,7 @@ export class RulesLog {
         this.#hasRules = false
         this.#logger.warn(
           { digest, path: this.#path && resolve(this.#path), reason: version.reason },
-          'no rules; only temporary faults act',
+          `no rules; ${this.#others}`,
         )
         return
       case 'rejected': {
@@ -69,9 +77,7 @@ export class RulesLog {
         const frames = this.#isForPeople ? version.frames?.slice(0, 3 * MAX_PROBLEMS) : undefined
         const problems = frames ?? all.slice(0, MAX_PROBLEMS)
         const fields = { digest, count: all.length, problems }
-        const then = this.#hasRules
-          ? 'the previous version stays active'
-          : 'only temporary faults act'
+        const then = this.#hasRules ? 'the previous version stays active' : this.#others
         this.#logger.warn(fields, `the rules are invalid; ${then}`)
       }
     }

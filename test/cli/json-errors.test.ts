@@ -13,7 +13,7 @@ function printed(stdout: string): { readonly ok: boolean; readonly error: string
 test.each([
   [['load', ...NOWHERE], 1, 'the target cannot be reached'],
   [['try', '--url', 'http://127.0.0.1:9/mcp'], 1, 'the target cannot be reached'],
-  [['agents', '127.0.0.1:9'], 1, 'bad port; pass the admin port of a running sidecar'],
+  [['agents', '127.0.0.1:6666'], 1, 'block this port: use another port for --admin'],
   [['tap', '127.0.0.1:9'], 1, 'pass the admin port of a running sidecar'],
   [['experiment', 'next', ...NOWHERE, '--sidecar', '127.0.0.1:9'], 1, 'cannot be read'],
   [['experiment', 'run', '/nowhere/plan.yaml'], 2, 'no such file'],

@@ -10,8 +10,8 @@ afterEach(async () => {
   for (const each of running.splice(0)) await each.close()
 })
 
-async function start(text: string | undefined) {
-  const started = await startSquall({ rules: text })
+async function start(text: string | undefined, flags: readonly string[] = []) {
+  const started = await startSquall({ rules: text, flags })
   running.push(started)
   const { mounted, squall } = started
   /**
@@ -81,6 +81,14 @@ it('a bad file at the start lets traffic pass, and not in silence', async () => 
   await squall.logged('the rules are invalid; only temporary faults act')
   await mounted.swap(failing('one'))
   await meets('one')
+})
+
+it.each([
+  [['--deny-temporary-faults', 'frozen'], 'no faults act'],
+  [['--header-faults'], 'only temporary faults and faults of request headers act'],
+])('the log of a bad file names the faults that still act with %j', async (flags, text) => {
+  const { squall } = await start('rules: 7\n', flags)
+  await squall.logged(`the rules are invalid; ${text}`)
 })
 
 it('no file at the start is no error, and one that comes later counts', async () => {

@@ -64,6 +64,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['EHOSTUNREACH', 'host unreachable'],
   ['ENETUNREACH', 'network unreachable'],
   ['ETIMEDOUT', 'no response'],
+  ['bad port', 'web browsers and HTTP clients block this port: use another port for --admin'],
 ])
 
 /** The JSON of a response, and the time of the server. */
@@ -192,12 +193,13 @@ async function failureOf(
 
 /** Describes why there was no response. */
 function connectionProblem(error: Error): string {
-  // Without a code, fetch has its reason in the message of the cause: "bad port".
+  // Without a code, fetch has its reason in the message of the cause.
   const { code: found, message } = (error.cause ?? error) as Error & { readonly code?: unknown }
   // A DOMException has a number there.
   const code = typeof found === 'string' ? found : ''
   if (code.startsWith('HPE_')) return 'is not an HTTP server'
-  return WORDS.get(code) ?? plain(code === '' ? message : code)
+  const reason = code === '' ? message : code
+  return WORDS.get(reason) ?? plain(reason)
 }
 
 /** Describes an error of a rules file without its line. */

@@ -223,8 +223,8 @@ function sidecarChecks(
   const of = (test: PodTest): readonly string[] => problemsOf(reports, test)
   const asked = reports.filter(({ state }) => state !== undefined).length
   const count = `${asked} of ${reports.length} in ${namespace}`
-  const bypassed = of(({ warnings }) => (warnings.length === 0 ? undefined : warnings.join(', ')))
-  const services = 'Services route to sidecars'
+  const warned = of(({ warnings }) => (warnings.length === 0 ? undefined : warnings.join(', ')))
+  const noWarnings = 'sidecars have no warnings'
   return [
     byProblems(
       'sidecars run the rules in their ConfigMap',
@@ -245,8 +245,8 @@ function sidecarChecks(
       `${remedies(reports, namespace)}; ${status}`,
     ),
     servicesTrouble === undefined
-      ? byProblems(services, count, bypassed, 'point the Service at the named port of the sidecar')
-      : skipped(services, servicesTrouble, 'ask for permission to list services'),
+      ? byProblems(noWarnings, count, warned, status)
+      : skipped(noWarnings, servicesTrouble, 'ask for permission to list services'),
   ]
 }
 

@@ -15,8 +15,9 @@ class UnwrittenError extends Error {
 export async function writeAll(...steps: readonly (() => Promise<void>)[]): Promise<void> {
   const errors: Error[] = []
   for (const step of steps) await step().catch((error: Error) => errors.push(error))
+  if (errors.length === 0) return
   const [cause] = errors
-  if (cause !== undefined) throw new UnwrittenError(cause.message, { cause })
+  throw new UnwrittenError(errors.map(({ message }) => message).join('; also '), { cause })
 }
 
 /** Runs a command. An error that ends it without a result becomes the suite of the JUnit file. */

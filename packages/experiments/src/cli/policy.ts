@@ -1,8 +1,17 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
-import { deployFile, isRecord, ownCommand, parsedJson, plain, quoted, shellWord } from '#base'
+import {
+  deployFile,
+  isRecord,
+  makeDirectory,
+  ownCommand,
+  parsedJson,
+  plain,
+  quoted,
+  shellWord,
+} from '#base'
 import { MAX_POLICY_BYTES, type Policy, problemFrames, readPolicy } from '#rules'
 import type {
   POLICY_INIT,
@@ -70,7 +79,7 @@ export async function initPolicy({ path, agent }: RequestOf<typeof POLICY_INIT>)
   const wanted: unknown = JSON.parse(await readFile(deployFile(`agents/${from}`), 'utf8'))
   const before = settingsIn(to, existsSync(to) ? await textOf(to) : '{}')
   const isNew = await writeNew(path, text)
-  await mkdir(dirname(to), { recursive: true })
+  await makeDirectory(dirname(to))
   await writeText(to, 'policy init', `${JSON.stringify(merged(before, wanted), null, 2)}\n`)
   const done = isNew ? 'was created' : 'already exists and was kept'
   await print(

@@ -140,10 +140,16 @@ function loadRequestOf(flags: Values<typeof LOAD_FLAGS>, { env }: Context) {
     )
   }
   const shard = flags.shard && parseShard(flags.shard, env)
-  // The gates of a shard without a task have nothing to measure, and fail.
-  if (shard !== undefined && (flags.taskCount ?? Infinity) < shard.count) {
-    const wrong = `--task-count ${flags.taskCount} leaves some of ${shard.count} shards without a task`
-    throw invalidCombination(wrong, `use at most ${flags.taskCount} shards`)
+  // A shard runs at least one task, and needs a client or an in-flight call for it.
+  const [flag, parallel] =
+    flags.rate === undefined ? ['--clients', flags.clients] : ['--max-in-flight', flags.maxInFlight]
+  for (const [name, whole = Infinity] of [
+    ['--task-count', flags.taskCount],
+    [flag, parallel],
+  ] as const) {
+    if (shard === undefined || whole >= shard.count) continue
+    const wrong = `${name} ${whole} cannot be split into ${shard.count} shards`
+    throw invalidCombination(wrong, `use at most ${whole} shards`)
   }
   const readToken =
     flags.sidecar.length > 0 ? readTokenOf(flags.adminReadTokenFile, env) : undefined

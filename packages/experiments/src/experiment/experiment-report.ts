@@ -1,9 +1,17 @@
-import { asInvoked, duration, latency, markdownText, quoted, shortDigest } from '#base'
+import {
+  asInvoked,
+  duration,
+  latency,
+  makeDirectory,
+  markdownText,
+  quoted,
+  shortDigest,
+} from '#base'
 import { agentTable, findingsTable, verdictTable } from '../report/agent-tables.ts'
 import type { AlertResult, ExperimentResult, PhaseResult } from './experiment-result.ts'
 import { type Measure, MEASURES, shownMeasure } from './gate.ts'
 import type { Rejection } from './rejection.ts'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { JUnitSuite } from '../report/junit.ts'
 import { tableBlocks } from '../report/markdown.ts'
@@ -152,7 +160,7 @@ export async function writeReports(
   next?: NextTests,
 ): Promise<string> {
   const directory = join(experiments, result.id)
-  await mkdir(directory, { recursive: true })
+  await makeDirectory(directory)
   const runs = runsOf(result)
   const title = `${result.name}: ${result.verdict}`
   const files: [string, string][] = [
@@ -169,7 +177,7 @@ export async function writeReports(
     files.push(['report.html', writeReport(runs, about)])
   }
   if (next !== undefined) {
-    await mkdir(join(directory, NEXT), { recursive: true })
+    await makeDirectory(join(directory, NEXT))
     for (const { name, plan } of next.plans) files.push([join(NEXT, name), plan])
   }
   for (const [name, text] of files) await writeFile(join(directory, name), text)

@@ -41,7 +41,7 @@ function endedResult(context: Context, parts: EndInput): Ended {
   const end = endOf(parts)
   const verdict = verdictOf(end)
   const recovery = steadiness.recovery(plan.file.steadyState.for)
-  const { injectedAt = 0, detectedAt, recoveredAt } = recovery
+  const { injectedAt, detectedAt, recoveredAt } = recovery
   const noticed = alerts.results((at) => steadiness.sinceInjection(at))
   const phases = [before, ...stages.results, ...(after === undefined ? [] : [after.phase])]
   const { description } = plan.file
@@ -67,8 +67,8 @@ function endedResult(context: Context, parts: EndInput): Ended {
     failedGate: end?.failedGate ?? null,
     rollbackMs: stages.rollbackMs === null ? null : Math.round(stages.rollbackMs),
     restored,
-    mttdMs: detectedAt === undefined ? null : Math.round(detectedAt - injectedAt),
-    mttrMs: recoveredAt === undefined ? null : Math.round(recoveredAt - injectedAt),
+    mttdMs: between(injectedAt, detectedAt),
+    mttrMs: between(injectedAt, recoveredAt),
     alerts: noticed,
     before,
     stages: stages.results,
@@ -84,6 +84,10 @@ function endedResult(context: Context, parts: EndInput): Ended {
       alerts: noticed,
     }),
   }
+}
+
+function between(start: number | undefined, end: number | undefined): number | null {
+  return start === undefined || end === undefined ? null : Math.round(end - start)
 }
 
 function verdictOf(end: EarlyEnd | undefined): Verdict {

@@ -1,8 +1,8 @@
-import { appendFile, mkdir, readFile } from 'node:fs/promises'
+import { appendFile, type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeCheck as makeStoredCheck } from '#checks/experiment'
 import { makeCheck } from '#checks/history'
-import { parsedJson, plain, quoted, readBoundedText, systemReason } from '#base'
+import { makeDirectory, parsedJson, plain, quoted, readBoundedText, systemReason } from '#base'
 import { type ExperimentResult, HISTORY_MEMBERS, type HistoryEntry } from './experiment-result.ts'
 import { RUN_ID } from './run-id.ts'
 
@@ -14,27 +14,35 @@ const MAX_BYTES = 64 * 1024 * 1024
 /** Appends the entry of a result, on a line of its own: a run may have died while writing. */
 export async function addToHistory(directory: string, result: ExperimentResult): Promise<void> {
   const entry = Object.fromEntries(HISTORY_MEMBERS.map((member) => [member, result[member]]))
-  await mkdir(directory, { recursive: true })
+  await makeDirectory(directory)
   const file = join(directory, HISTORY_FILE)
-  const text = await readFile(file, 'utf8').catch(() => '')
-  const begin = text === '' || text.endsWith('\n') ? '' : '\n'
+  const begin = ['', '\n'].includes(await endOf(file, 1)) ? '' : '\n'
   await appendFile(file, `${begin}${JSON.stringify(entry)}\n`)
 }
 
-/** Reads all runs, the oldest first. Skips invalid lines. */
+/** Reads all runs, the oldest first, from the last 64 MiB. Skips invalid lines. */
 export async function readHistory(directory: string): Promise<readonly HistoryEntry[]> {
-  let text: string
+  const lines = (await endOf(join(directory, HISTORY_FILE), MAX_BYTES)).split('\n')
+  return lines.map(entryOf).filter((entry) => entry !== undefined)
+}
+
+/** Reads the last bytes of a file; none where it does not exist. */
+async function endOf(path: string, most: number): Promise<string> {
+  let file: FileHandle
   try {
-    text = await readFile(join(directory, HISTORY_FILE), 'utf8')
+    file = await open(path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
     throw error
   }
-  return text
-    .slice(-MAX_BYTES)
-    .split('\n')
-    .map(entryOf)
-    .filter((entry) => entry !== undefined)
+  try {
+    const { size } = await file.stat()
+    const length = Math.min(size, most)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length)
+    return buffer.toString('utf8', 0, bytesRead)
+  } finally {
+    await file.close()
+  }
 }
 
 const fits = makeCheck(() => ({}))

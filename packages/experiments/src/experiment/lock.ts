@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { fieldsOf, readJsonFile, replaceText, sha256Of, shownUrl } from '#base'
+import { fieldsOf, makeDirectory, readJsonFile, replaceText, sha256Of, shownUrl } from '#base'
 import { link, mkdir, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -44,7 +44,7 @@ export async function takeLock(directory: string, target: URL, id: string) {
     startedAt: new Date().toISOString(),
     target: shown,
   }
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await makeDirectory(directory, 0o700)
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     if (await create(path, own)) return lockAt(path, own, undefined)
     const holder = await readHolder(path)

@@ -112,13 +112,15 @@ export function toolAdder(
     server.registerTool(name, config, async (args, context) => {
       const client = clientOf(server, context)
       const limits = await freezePolicy(shared.control)
+      // The end of a run names the same proposal as its start.
+      const about = { tool: name, client, policy: limits.digest }
       const call: ControlCall = {
         ...shared,
         control: { ...shared.control, limits },
         context,
         client,
         canAsk: canAsk(server, context),
-        audit: (entry) => audit({ tool: name, client, policy: limits.digest, ...entry }),
+        audit: (entry) => audit(Object.assign(about, entry)),
       }
       return respond(tool, args, call)
     })

@@ -94,8 +94,8 @@ export const FIND_LIMIT = defineTool({
       const { maxRuns, maxMinutes, ...asProposed } = proposal.search!
       const search = await searchOf(asProposed, control)
       const { id, digest, target } = proposal
-      const about = { proposal: id, digest, target, approvedBy }
-      await call.audit({ outcome: 'started', ...about }).catch(notBegun)
+      const started = { outcome: 'started', proposal: id, digest, target, approvedBy } as const
+      await call.audit(started).catch(notBegun)
       const budget = { maxRuns, maxTimeMs: maxMinutes * 60_000, maxCalls: DEFAULTS.maxCalls }
       const access = { ...control.access, production: control.production, ...budget }
       const { signal } = context.mcpReq
@@ -109,7 +109,7 @@ export const FIND_LIMIT = defineTool({
             await checkPlan(proposal.plan, { ...control, limits })
           },
         })
-        await call.audit({ outcome: 'done', ...about, experiment: ran.id, verdict: ran.end.code })
+        await call.audit({ outcome: 'done', experiment: ran.id, verdict: ran.end.code })
         if (ran.runs.length === 0) await control.proposals.giveBack(proposal)
         return ran
       })

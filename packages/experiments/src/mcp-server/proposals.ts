@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, unlink } from 'node:fs/promises'
+import { readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isRecord, readJsonFile, replaceText } from '#base'
+import { isRecord, makeDirectory, readJsonFile, replaceText } from '#base'
 import { DeniedError } from '../policy/denied-error.ts'
 
 /** Everything that a search depends on. */
@@ -59,7 +59,7 @@ export class Proposals {
 
   /** Stores a proposal. The oldest ones make room for it. */
   async add(proposal: Omit<Proposal, 'id' | 'expiresAt'>): Promise<Proposal> {
-    await mkdir(this.#directory, { recursive: true, mode: 0o700 })
+    await makeDirectory(this.#directory, 0o700)
     await this.#prune()
     const id = randomBytes(5).toString('hex')
     const kept = { ...proposal, id, expiresAt: this.#now() + PROPOSAL_MS }

@@ -191,9 +191,9 @@ async function runApproved(
   show: (result: ExperimentResult) => object,
 ): Promise<Outcome> {
   const { access, running, policy: file } = call.control
-  const about = { proposal: id, digest, target, approvedBy }
+  const started = { outcome: 'started', proposal: id, digest, target, approvedBy } as const
   // A run that cannot be logged does not begin.
-  const onBegin = () => call.audit({ outcome: 'started', ...about }).catch(notBegun)
+  const onBegin = () => call.audit(started).catch(notBegun)
   const { signal } = call.context.mcpReq
   try {
     return await running.run({ id, target }, signal, async (stop) => {
@@ -202,8 +202,7 @@ async function runApproved(
       )
       const limits = plan.policy && { policy: plan.policy, file }
       await storeResult(access.experiments, result, kept, { policy: limits })
-      const entry = { ...about, experiment: result.id, verdict: result.verdict }
-      await call.audit({ outcome: 'done', ...entry })
+      await call.audit({ outcome: 'done', experiment: result.id, verdict: result.verdict })
       const outcome = { ...result, status: 'done', experiment: result.id }
       const data = { ...shaped(RUN_OUTPUT, outcome), ...show(result) }
       return { text: noteLines(result).join('\n'), data, entry: 'written' }

@@ -57,7 +57,6 @@ export const SWEEP_TASK = defineTool({
     return {
       text: plainText(sweepText(result, results)),
       data: { left: result.left, bad },
-      entry: { target },
     }
   },
 })

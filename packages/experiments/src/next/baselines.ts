@@ -1,6 +1,5 @@
-import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { fieldsOf, parsedJson, readBounded, replaceText, systemReason } from '#base'
+import { fieldsOf, makeDirectory, parsedJson, readBounded, replaceText, systemReason } from '#base'
 import type { Behaviour } from './rank.ts'
 
 const SCHEMA = 'squall.baselines/1'
@@ -54,7 +53,7 @@ export async function learn(
     all.delete(all.keys().next().value!)
     text = textOf(all)
   }
-  await mkdir(dirname(path), { recursive: true })
+  await makeDirectory(dirname(path))
   await replaceText(path, text)
 }
 

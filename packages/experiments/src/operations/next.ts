@@ -1,8 +1,8 @@
 import type { Policy } from '#rules'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { AdminError, API, askAdmin, endpointText } from '#admin-api'
-import { ownCommand, plain, shellWord, shownUrl } from '#base'
+import { makeDirectory, ownCommand, plain, shellWord, shownUrl } from '#base'
 import type { EXPERIMENT_NEXT } from '../commands/next.ts'
 import { ifThere } from '../load/sidecar-tasks.ts'
 import { MonitorError } from '#protocol'
@@ -90,7 +90,7 @@ function shownRank({ tool, question, score, reasons }: Rank, plan: string) {
 }
 
 async function writePlans(directory: string, shown: readonly Shown[]): Promise<readonly string[]> {
-  await mkdir(directory, { recursive: true })
+  await makeDirectory(directory)
   const files = shown.map(({ question }, i) => join(directory, `${i + 1}-${question}.yaml`))
   for (const [i, { plan }] of shown.entries()) {
     await writeFile(files[i]!, `${schemaLine('experiment', directory)}${plan}`)

@@ -10,7 +10,7 @@ import { invalidFile, print, type RequestOf, writeText } from '#cli'
 
 /** Returns the id of a past run. Throws a `UsageError` when there is no such run. */
 export function pastId(experiments: string, begin: string): Promise<string> {
-  return usable(findRun(experiments, begin))
+  return readPast(findRun(experiments, begin))
 }
 
 /** Prints the result of a past run. */
@@ -62,11 +62,11 @@ export async function compareExperiments({
 }
 
 async function pastResult(experiments: string, begin: string): Promise<ExperimentResult> {
-  return usable(readPastResult(experiments, await pastId(experiments, begin)))
+  return readPast(readPastResult(experiments, await pastId(experiments, begin)))
 }
 
 /** Throws a `UsageError` in the place of a `PastRunError`. */
-export async function usable<T>(reading: Promise<T>): Promise<T> {
+export async function readPast<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading
   } catch (error) {

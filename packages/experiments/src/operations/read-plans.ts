@@ -13,7 +13,7 @@ import { problemLines } from '#rules'
 import type { LocatedRejection } from '../experiment/plan-rejections.ts'
 import type { Rejection } from '../experiment/rejection.ts'
 import { InvalidFilesError, print, readText, type RequestOf } from '#cli'
-import { pastId, usable } from './past.ts'
+import { pastId, readPast } from './past.ts'
 import { readPolicyFile } from '../cli/policy.ts'
 
 /** Reads the requested plan. Throws a `UsageError` when it cannot be read. */
@@ -27,7 +27,7 @@ export async function readAsked({
   const limits = await limitsOf(flags)
   if (plan.kind === 'file') return readPlanFile(plan.path, limits)
   const id = await pastId(experiments, plan.id)
-  const { read, kept } = await usable(readSavedPlan(experiments, id, limits))
+  const { read, kept } = await readPast(readSavedPlan(experiments, id, limits))
   const past = (await readHistory(experiments)).find((entry) => entry.id === id)
   return { read: seeded(read, past?.seed), kept, again: id }
 }

@@ -2,9 +2,11 @@ import { type LineOutput, plain } from '#base'
 import type { EXPERIMENT_RESTORE } from '../commands/experiment.ts'
 import type { RequestOf } from '#cli'
 import {
+  asKubeError,
   type ClaimedKey,
   claimOf,
   findConfigMap,
+  type KubeError,
   podsWithRules,
   restoreClaimed,
   touchPods,
@@ -13,6 +15,8 @@ import {
 
 /** Faults stay until the rules are restored: an API server that restarts is waited for. */
 const PATIENCE_MS = 30_000
+const LATE =
+  'pods cannot be annotated, so the kubelet may deliver the rules up to two minutes later'
 
 type Outcome = 'restored' | 'changed' | 'gone' | 'claimed'
 
@@ -37,12 +41,16 @@ export function restoreRules(
             ? await restoreClaimed(client, target, claim.id, { signal })
             : 'claimed'
       }
+      let trouble: KubeError | undefined
       if (outcome === 'restored') {
-        const pods = await podsWithRules(client, target, true, { signal })
-        // Without the right to annotate pods, the kubelet delivers the rules later.
-        await touchPods(client, pods, target.prefix, new Date(), { signal })
+        const pods = podsWithRules(client, target, true, { signal })
+        ;[trouble] = await pods.then(
+          (found) => touchPods(client, found, target.prefix, new Date(), { signal }),
+          (error: unknown) => [asKubeError(error)],
+        )
       }
-      const report = { namespace, configMap, outcome, experiment: claim ?? null }
+      const warnings = trouble === undefined ? [] : [`${LATE}: ${trouble.message}`]
+      const report = { namespace, configMap, outcome, experiment: claim ?? null, warnings }
       const owner = claim && `the experiment ${claim.id} of ${claim.by}`
       const texts: Readonly<Record<Outcome, string>> = {
         restored: `restored the rules from before ${owner}`,
@@ -50,8 +58,12 @@ export function restoreRules(
         gone: 'not claimed by an experiment',
         claimed: `${owner} may still run: its claim lasts until ${claim?.until}; --force ends it`,
       }
-      const text = `configmap ${configMap} in ${namespace}: ${texts[outcome]}\n`
-      output.write(json ? `${JSON.stringify(report, null, 2)}\n` : plain(text.trimEnd()) + '\n')
+      const lines = [
+        `configmap ${configMap} in ${namespace}: ${texts[outcome]}`,
+        ...warnings.map((each) => `warning: ${each}`),
+      ]
+      const text = json ? JSON.stringify(report, null, 2) : lines.map(plain).join('\n')
+      output.write(`${text}\n`)
       return outcome === 'claimed' ? FAILED : 0
     },
     PATIENCE_MS,

@@ -1,6 +1,6 @@
-import { mkdir, realpath, writeFile } from 'node:fs/promises'
+import { realpath, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { fieldsOf, readJsonFile, sha256Of } from '#base'
+import { fieldsOf, makeDirectory, readJsonFile, sha256Of } from '#base'
 
 /** Returns the digest by which a policy is trusted. */
 export function policyDigest(text: string): string {
@@ -22,7 +22,7 @@ export async function trustPolicy(
   { digest, by }: { readonly digest: string; readonly by: string },
 ): Promise<void> {
   const real = await realPath(path)
-  await mkdir(join(directory, TRUSTED), { recursive: true, mode: 0o700 })
+  await makeDirectory(join(directory, TRUSTED), 0o700)
   const kept = { path: real, digest, by, at: new Date().toISOString() }
   await writeFile(trustFile(directory, real), `${JSON.stringify(kept)}\n`, { mode: 0o600 })
 }
@@ -31,7 +31,7 @@ export async function trustPolicy(
 export async function notePolicy(directory: string, path: string): Promise<void> {
   try {
     const real = await realpath(path)
-    await mkdir(join(directory, TRUSTED), { recursive: true, mode: 0o700 })
+    await makeDirectory(join(directory, TRUSTED), 0o700)
     const note = `${JSON.stringify({ path: real })}\n`
     await writeFile(trustFile(directory, real), note, { flag: 'wx', mode: 0o600 })
   } catch {

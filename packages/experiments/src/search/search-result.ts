@@ -1,6 +1,5 @@
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fieldsOf, listOf, readBoundedText, replaceText } from '#base'
+import { fieldsOf, listOf, makeDirectory, readBoundedText, replaceText } from '#base'
 import { RUN_ID } from '../experiment/run-id.ts'
 import { isSavedPlan } from '../experiment/saved-plan.ts'
 import type { SavedPlan } from '../experiment/read-plan.ts'
@@ -60,7 +59,7 @@ const FILE = 'search.json'
 /** Writes a search into the directory of its id; replaces the file at once. */
 export async function keepSearch(experiments: string, search: PastSearch): Promise<void> {
   const directory = join(experiments, search.result.id)
-  await mkdir(directory, { recursive: true })
+  await makeDirectory(directory)
   await replaceText(join(directory, FILE), `${JSON.stringify(search, null, 2)}\n`)
 }
 

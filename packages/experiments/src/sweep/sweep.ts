@@ -1,7 +1,7 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { oneLine, readVersion } from '#base'
+import { makeDirectory, oneLine, readVersion } from '#base'
 import { UsageError } from '#cli'
 import type { SweepRequest } from '../commands/sweep.ts'
 import { type Cell, cellsOf, countCalls, ruleOf, type SweepCall, sweepCalls } from './cells.ts'
@@ -71,7 +71,7 @@ export async function sweep(options: SweepOptions): Promise<SweepResult> {
       left: cells.length - done.length,
     }
   }
-  await mkdir(join(directory, 'cells'), { recursive: true, mode: 0o700 })
+  await makeDirectory(join(directory, 'cells'), 0o700)
   // One after the other: each has what the one before had.
   let stored = storeSweep(directory, resultNow())
   const work = async (): Promise<void> => {

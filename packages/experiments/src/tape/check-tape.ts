@@ -4,7 +4,7 @@ import { REDACTED, redactMessage } from '#sidecar'
 import type { TAPE_CHECK } from '../commands/tape.ts'
 import type { ToolInfo } from '../load/clients/load-client.ts'
 import { type Difference, differences, differencesText } from './difference.ts'
-import { liveServer, openTape } from './serve.ts'
+import { liveServer, withTape } from './serve.ts'
 import { endOf, jsonText, part } from './show.ts'
 import type { Tape, TapedCall } from './tape.ts'
 
@@ -26,9 +26,14 @@ const REASONS: Readonly<Record<Exclude<ToolInfo['hint'], 'reads'>, string>> = {
 }
 
 /** Compares a live server with a tape; returns 1 for a difference, and where nothing was compared. */
-export async function checkTape(request: RequestOf<typeof TAPE_CHECK>): Promise<number> {
-  const { file, live, tools, values, json } = request
-  const tape = await openTape(file)
+export function checkTape(request: RequestOf<typeof TAPE_CHECK>): Promise<number> {
+  return withTape(request.file, (tape) => checkedTape(tape, request))
+}
+
+async function checkedTape(
+  tape: Tape,
+  { file, live, tools, values, json }: RequestOf<typeof TAPE_CHECK>,
+): Promise<number> {
   const server = await liveServer(live)
   const seen = new Set<string>()
   const checked: Checked[] = []
@@ -38,7 +43,6 @@ export async function checkTape(request: RequestOf<typeof TAPE_CHECK>): Promise<
     checked.push(await checkedCall(tape, call, server, { tools, values }))
   }
   await server.close()
-  await tape.close()
   const count = (result: Checked['result']): number =>
     checked.filter((each) => each.result === result).length
   const [same, drift, skipped] = [count('same'), count('drift'), count('skipped')]

@@ -14,13 +14,19 @@ import { TapeUpstream } from './tape-upstream.ts'
 const CALL_TIMEOUT = 60_000
 
 /** Serves a tape until a signal, or the end of standard input; returns the exit code. */
-export async function serveTape({ file, play, live, stdio, run }: ServeRequest): Promise<number> {
+export function serveTape(request: ServeRequest): Promise<number> {
+  return withTape(request.file, (tape) => servedTape(tape, request))
+}
+
+async function servedTape(
+  tape: Tape,
+  { file, play, live, stdio, run }: ServeRequest,
+): Promise<number> {
   const destination = stdio ? process.stderr : undefined
   const { logLevel: level, logFormat: format } = run
   const logger = createLogger({ level, format, ...(destination && { destination }) })
   surviveOwnErrors(logger)
   const stop = drainSignal(logger)
-  const tape = await openTape(file)
   const server = live && (await liveServer(live))
   const player = playerOf(tape, {
     ...play,
@@ -42,9 +48,18 @@ export async function serveTape({ file, play, live, stdio, run }: ServeRequest):
     await running.drain()
   }
   await server?.close()
-  await tape.close()
   logger.flush()
   return 0
+}
+
+/** Opens a tape, and closes it after the use. Throws a `UsageError`. */
+export async function withTape<T>(file: string, use: (tape: Tape) => Promise<T>): Promise<T> {
+  const tape = await openTape(file)
+  try {
+    return await use(tape)
+  } finally {
+    await tape.close()
+  }
 }
 
 /** Opens a tape. Throws a `UsageError`. */

@@ -4,7 +4,7 @@ import type { TapeLine } from '#sidecar'
 import type { TAPE_DIFF, TAPE_SHOW } from '../commands/tape.ts'
 import { textTable } from '../report/text-table.ts'
 import { type Difference, differences, differencesText } from './difference.ts'
-import { openTape } from './serve.ts'
+import { openTape, withTape } from './serve.ts'
 import { NAMED, type Tape, type TapedCall, type Unread } from './tape.ts'
 
 const MAX_PARAMS = 60
@@ -104,12 +104,18 @@ interface Changed {
 }
 
 /** Shows what changed from one tape to another; returns 1 for a change. */
-export async function diffTapes({
-  files,
-  values,
-  json,
-}: RequestOf<typeof TAPE_DIFF>): Promise<number> {
-  const [before, after] = [await openTape(files[0]), await openTape(files[1])]
+export function diffTapes(request: RequestOf<typeof TAPE_DIFF>): Promise<number> {
+  const [first, second] = request.files
+  return withTape(first, (before) =>
+    withTape(second, (after) => diffOpened(before, after, request)),
+  )
+}
+
+async function diffOpened(
+  before: Tape,
+  after: Tape,
+  { files, values, json }: RequestOf<typeof TAPE_DIFF>,
+): Promise<number> {
   const olds = numbered(before)
   const news = numbered(after)
   const all: Changed[] = []
@@ -127,7 +133,6 @@ export async function diffTapes({
     const { method, name } = call
     all.push({ method, name, occurrence, change, lines, differences: found_ })
   }
-  await Promise.all([before.close(), after.close()])
   const text = all.map(changeText).join('') || 'no call changed\n'
   const unread = [before, after].map((tape, at) => {
     const lost = unreadText(tape.unread)

@@ -67,7 +67,9 @@ test('a load whose --out and --report cannot be written prints its result, and e
   expect(await readFile(junit, 'utf8')).toContain('name="success&gt;1%"')
   expect([code, stderr]).toEqual([
     1,
-    expect.stringMatching(/^squall: --out: ".*" cannot be written/),
+    expect.stringMatching(
+      /^squall: --out: ".*" cannot be written .*; also --report: ".*" cannot be written /,
+    ),
   ])
 })
 
@@ -298,7 +300,14 @@ test('what is wrong with a command line is said with how to fix it, and never wi
     /the index 4 is out of range for 4 shards; use an index from 0/,
   )
   expect(wrong('--shard', '0/4', '--task-count', '3')).toMatch(
-    /--task-count 3 leaves some of 4 shards without a task; use at most 3 shards/,
+    /--task-count 3 cannot be split into 4 shards; use at most 3 shards/,
+  )
+  expect(wrong('--shard', '0/4', '--clients', '2')).toMatch(
+    /--clients 2 cannot be split into 4 shards; use at most 2 shards/,
+  )
+  expect(wrong('--shard', '0/4', '--clients', '2', '--rate', '9/s')).toBe('nothing')
+  expect(wrong('--shard', '0/4', '--max-in-flight', '3', '--rate', '9/s')).toMatch(
+    /--max-in-flight 3 cannot be split into 4 shards; use at most 3 shards/,
   )
   expect(wrong('--shard', '0/4', '--task-count', '4')).toBe('nothing')
   expect(wrong('--shard', '/4')).toMatch(/JOB_COMPLETION_INDEX/)

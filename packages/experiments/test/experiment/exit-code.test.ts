@@ -1,7 +1,7 @@
 // part: slow
 import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { ExperimentResult } from '../../src/experiment/experiment-result.ts'
 import { startProgram, startSquall } from '../../../../test/support/commands.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
@@ -53,6 +53,20 @@ test('a run that cannot be stored is reported, and exits with 1', async () => {
   expect(await readFile(junit, 'utf8')).toContain('name="the experiment passes" time="0"/>')
   expect(stderr).toContain(`cannot be stored in "${join(directory, 'kept')}"`)
 })
+
+test.runIf(process.platform === 'linux')(
+  'a run whose state directory is below /proc ends with an error',
+  async () => {
+    const args = [...(await commandLine({})).slice(0, -1), '/proc/self/state']
+    const program = startProgram(args)
+    onTestFinished(() => program.kill())
+    const { code, stderr } = await program.finished()
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('"/proc/self/state" cannot be used: no such file or directory'),
+    ])
+  },
+)
 
 test('Ctrl-C while the rules are claimed is reported as JSON, and exits with 130', async () => {
   // The sidecar reads another file, so that the claim waits for it.

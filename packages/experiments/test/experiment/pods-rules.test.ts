@@ -57,6 +57,20 @@ test('experiment restore leaves a claim that has not expired, unless it is force
   expect((await restore()).out).toContain('not claimed by an experiment')
 })
 
+test.each(['list pods', 'patch pods'])(
+  'experiment restore without the right to %s restores, and names the right',
+  async (right) => {
+    const before = stage.configMap()
+    await stage.die('1m')
+    stage.shop.api.denied.add(right)
+    const { code, out } = await restore('--force')
+    expect({ code, configMap: stage.configMap() }).toEqual({ code: 0, configMap: before })
+    expect(out).toMatch(
+      /restored the rules from before .*\nwarning: .* up to two minutes later: cannot (?:list|patch) .*; give tester a Role in "shop" with .* verbs: \["(?:list|patch)"\]\n$/,
+    )
+  },
+)
+
 test('an interruption while the pods read the claim restores the ConfigMap', async () => {
   const before = stage.configMap()
   const stop = new AbortController()

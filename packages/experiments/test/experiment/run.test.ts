@@ -1,6 +1,6 @@
 // part: slow
 import { createHash } from 'node:crypto'
-import { appendFile, readFile } from 'node:fs/promises'
+import { appendFile, mkdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExperimentResult } from '../../src/experiment/experiment-result.ts'
@@ -145,6 +145,16 @@ test('a line of the history that was cut off does not hide the next run', async 
   await addToHistory(directory, passedBefore('b') as ExperimentResult)
   const digests = (await readHistory(directory)).map(({ planDigest }) => planDigest)
   expect(digests).toEqual(['a', 'b'])
+})
+
+test('a history of gigabytes takes a further run, and shows it', async () => {
+  const directory = join(stage.directory, 'large')
+  await mkdir(directory)
+  // Without blocks on the disk, and without an end of its last line.
+  await writeFile(join(directory, 'history.jsonl'), '')
+  await truncate(join(directory, 'history.jsonl'), 3 * 2 ** 30)
+  await addToHistory(directory, passedBefore('a') as ExperimentResult)
+  expect((await readHistory(directory)).map(({ planDigest }) => planDigest)).toEqual(['a'])
 })
 
 function passedBefore(planDigest: string): HistoryEntry {

@@ -118,6 +118,19 @@ it('logs the end of a run whose client has left', async () => {
   })
 })
 
+it('logs the end of a run whose target is not in steady state', async () => {
+  const agent = await agentOf({ approval: 'none' })
+  const asked = await proposed(agent, { steadyState: { p50: '0.001ms' } })
+  const { text } = await agent.call('run_experiment', asked)
+  expect(text).toContain('NOT_STEADY')
+  const entries = (await audited()).filter(({ tool }) => tool === 'run_experiment')
+  const about = { proposal: asked.id, digest: asked.digest, target: entries[0]?.['target'] }
+  expect(entries).toMatchObject([
+    { ...about, outcome: 'started' },
+    { ...about, outcome: 'denied', reasons: [text] },
+  ])
+})
+
 it.each(['steadyState', 'abortOn', 'expect'])(
   'a plan may not request a URL in %s that nobody has opened',
   async (section) => {

@@ -1,3 +1,4 @@
+import { readdir, readlink } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
 import { startProgram } from '../../../../test/support/commands.ts'
@@ -103,6 +104,32 @@ it('names its own flag when the live server does not respond', async () => {
   expect(check.code).toBe(1)
   expect(check.stderr).toContain('check host and port of --upstream')
 })
+
+it.runIf(process.platform === 'linux')(
+  'closes the tape where the live server or the other tape cannot be read',
+  async () => {
+    const path = await written(taped(1, 'price', {}, {}))
+    const upstream = ['--upstream', 'http://127.0.0.1:1/mcp']
+    const commands = [
+      ['tape', 'check', path, ...upstream],
+      ['tape', 'serve', path, ...upstream, '--admin', 'off'],
+      ['tape', 'diff', path, `${path}.gone`],
+    ]
+    for (const args of commands) {
+      const { code } = await startProgram(args, {}, { here: true })
+      const links = await Promise.all(
+        (await readdir('/proc/self/fd')).map((fd) =>
+          readlink(`/proc/self/fd/${fd}`).catch(() => ''),
+        ),
+      )
+      expect({ args, code: code > 0, isOpen: links.includes(path) }).toEqual({
+        args,
+        code: true,
+        isOpen: false,
+      })
+    }
+  },
+)
 
 it('finds where a live server drifted from a tape, and calls no tool that may destroy', async () => {
   const server = open(await startUpstream('modern'))

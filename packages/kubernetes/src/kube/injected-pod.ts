@@ -47,6 +47,8 @@ export interface InjectedPod {
 
 const ADMIN_PORT = 15390
 const MAX_WARNINGS = 10
+const NEVER_UPDATED =
+  'its rules are mounted with subPath, so Kubernetes never updates them: mount the whole ConfigMap as a directory'
 
 /** Selects pods with a sidecar. */
 export interface PodScope {
@@ -112,9 +114,11 @@ export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | unde
       : undefined
   }
   const number = portWith(container, 'name', ADMIN_PORT_NAME)?.['containerPort']
+  const never = textOf(rulesMount(container)?.['subPath']) === undefined ? [] : [NEVER_UPDATED]
   return {
     ...common,
     ...status,
+    warnings: [...status.warnings, ...never],
     sidecar: phaseOf(pod),
     adminPort: typeof number === 'number' ? number : ADMIN_PORT,
     rules: rulesConfigMap(spec, container),
@@ -168,7 +172,7 @@ function rulesConfigMap(spec: Fields, container: Fields): RulesConfigMap | undef
   const volume = listOf(spec['volumes']).find((each) => each['name'] === RULES_VOLUME)
   const configMap = fieldsOf(volume?.['configMap'])
   const name = textOf(configMap['name'])
-  const mount = listOf(container['volumeMounts']).find((each) => each['name'] === RULES_VOLUME)
+  const mount = rulesMount(container)
   const directory = textOf(mount?.['mountPath'])
   const path = rulesPath(container)
   if (name === undefined || directory === undefined || path === undefined) return undefined
@@ -176,11 +180,15 @@ function rulesConfigMap(spec: Fields, container: Fields): RulesConfigMap | undef
   const renamed = items.flatMap(({ key, path: to }) =>
     key === undefined || to === undefined ? [] : [{ key, path: to }],
   )
-  const file = posix.relative(directory, path)
-  if (file === '') return { configMap: name, key: undefined, path, items: renamed }
+  const file = posix.join(textOf(mount?.['subPath']) ?? '.', posix.relative(directory, path))
+  if (file === '.') return { configMap: name, key: undefined, path, items: renamed }
   if (file.startsWith('..')) return undefined
   const key = renamed.find((each) => each.path === file)?.key ?? file
   return { configMap: name, key, path, items: renamed }
+}
+
+function rulesMount(container: Fields): Fields | undefined {
+  return listOf(container['volumeMounts']).find((each) => each['name'] === RULES_VOLUME)
 }
 
 /** Returns the path of the rules from the sidecar's command line, or else its environment. */
