@@ -42,13 +42,19 @@ test.each(['stop', 'apply'] as const)(
   async (action) => {
     const shop = await start(['silent-1'])
     const args = action === 'apply' ? ['-f', await rulesFile(shop)] : []
-    const begun = performance.now()
-    const { code, out } = await shop[action]('-n', 'shop', '--min', '50%', ...args)
+    // Longer than the test may take.
+    const { code, out } = await shop[action](
+      '-n',
+      'shop',
+      '--min',
+      '50%',
+      '--timeout',
+      '1h',
+      ...args,
+    )
     expect(code, out).toBe(0)
     expect(out).toContain('1 of 2 pods')
     expect(out).toMatch(/silent-1: waiting, cannot query the sidecar/)
-    // Not the whole of --timeout.
-    expect(performance.now() - begun).toBeLessThan(15_000)
   },
 )
 
@@ -92,8 +98,8 @@ test('squall stop sums up many pods, and lists each with --all', async () => {
   expect(few.out).toContain('stopped: confirmed by 1 of 51 pods')
   expect(few.out.match(/refused-\d+: waiting/g)).toHaveLength(40)
   expect(few.out).toContain('  and 10 more; --all lists them\n')
-  expect(few.err).toMatch(/^1 of 51 pods\n/)
-  expect(few.err).not.toContain('refused-')
+  // On a busy machine, the first round may confirm none.
+  expect(few.err).toMatch(/^(?:[01] of 51 pods\n)*1 of 51 pods\n$/)
   expect(few.code).toBe(0)
   const all = await shop.stop('-n', 'shop', '--min', '1%', '--all')
   expect(all.out.match(/refused-\d+: waiting/g)).toHaveLength(50)
