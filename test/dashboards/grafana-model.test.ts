@@ -60,4 +60,4 @@ it('dashboards are what the types that Grafana publishes say, and wrong ones are
   Object.keys(MISTAKES).forEach((name, index) => {
     expect(said, name).toContain(`mistake-${index}.ts`)
   })
-}, 30_000)
+})

@@ -43,4 +43,4 @@ it('apply, stop and resume are confirmed by a Prometheus that scrapes the sideca
   expect(await detailsOf('apply', '-f', file)).toContain('by Prometheus')
   expect(await detailsOf('stop')).toContain('by Prometheus')
   expect(await detailsOf('resume')).toContain('by Prometheus')
-}, 120_000)
+})

@@ -65,7 +65,7 @@ it('a damaged file becomes valid rules, or is rejected with a line', () => {
   )
   // Otherwise the damage is too great to show anything.
   expect(converted).toBeGreaterThan(RUNS / 20)
-}, 60_000)
+})
 
 const many = (count: number, item: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => item(index)).join('')

@@ -38,13 +38,15 @@ export class SidecarFaults {
     return faults
   }
 
-  /** Returns the faults of an ended call as markers; waits for the next poll if needed. */
+  /**
+   * Returns the faults of an ended call as markers. Waits for the next poll, because the last poll
+   * may have come between two faults of the call.
+   */
   async markersOf(tool: string, id: number): Promise<readonly string[]> {
-    const key = keyOf(plain(tool), id)
-    if (!this.#markers.has(key) && !this.#closing.signal.aborted) {
+    if (!this.#closing.signal.aborted) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
-    return this.#markers.get(key) ?? []
+    return this.#markers.get(keyOf(plain(tool), id)) ?? []
   }
 
   close(): void {

@@ -31,7 +31,7 @@ beforeAll(async () => {
     stages: ['20%', '40%'],
     abortOn: { errors: '5%' },
   })
-}, 60_000)
+})
 
 afterAll(() => stage.close())
 

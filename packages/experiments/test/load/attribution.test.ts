@@ -91,7 +91,8 @@ test('each of several sidecars is queried: a load does not know which one a call
 const SLOW_RULES = `rules:
   - name: slow
     match: { tool: work }
-    faults: [delay: { fixed: 1ms }]
+    # Longer than the pause between two polls of the load.
+    faults: [delay: { fixed: 250ms }]
   - name: unmarked
     match: { tool: work }
     percent: 50

@@ -25,6 +25,16 @@ let server: ScriptedServer
 afterEach(() => server.close())
 
 const work = { tools: ['work'] }
+/** The calls until a server hangs. */
+const CALLS = 200
+
+/** Returns a duration of which these calls take a small part, however busy the machine is. */
+async function longRun(): Promise<number> {
+  const quick = await startUpstream('scripted', () => 'ok')
+  const { run } = await load({ url: quick.url, work, pace: { clients: 4, tasks: CALLS } })
+  await quick.close()
+  return Math.max(3_000, Math.round(6 * run.durationMs))
+}
 
 test.each([
   ['closed', {}],
@@ -95,14 +105,16 @@ test('a stop lets what is under way end, and a cut does not', async () => {
 })
 
 test.each([
-  ['hang', 60_000],
-  ['time out', 700],
-])('a gate fails a closed model whose clients all %s for most of the run', async (_, timeoutMs) => {
-  server = await startUpstream('scripted', (call) => (call > 400 ? 'hang' : 'ok'))
+  ['hang', Infinity],
+  ['time out', 1 / 4],
+])('a gate fails a closed model whose clients all %s for most of the run', async (_, share) => {
+  const durationMs = await longRun()
+  const timeoutMs = Math.min(60_000, Math.round(share * durationMs))
+  server = await startUpstream('scripted', (call) => (call > CALLS ? 'hang' : 'ok'))
   const result = await load({
     url: server.url,
     work,
-    pace: { clients: 4, durationMs: 6_000, gracefulStopMs: timeoutMs < 1_000 ? 10_000 : 1_000 },
+    pace: { clients: 4, durationMs, gracefulStopMs: share < 1 ? 10_000 : 1_000 },
     resilience: { timeoutMs },
     checks: { slo: ['success>90%', 'success>1%'].map(parseSlo) },
   })
@@ -143,19 +155,20 @@ test.each([
   ['all wait', () => false, 0],
   ['half of them wait', (call: number) => call % 2 === 0, 2],
 ])('calls that wait as the server asked have failed, not hung: %s', async (_, hangs, hung) => {
+  const durationMs = await longRun()
   const script: CallScript = (call) =>
-    call <= 400 ? 'ok' : call <= 404 && hangs(call) ? 'hang' : 'status 429'
+    call <= CALLS ? 'ok' : call <= CALLS + 4 && hangs(call) ? 'hang' : 'status 429'
   let calls = 0
   const listener = scriptedListener(script, () => calls++)
   const limiting = await startUpstream((request, response) => {
-    response.setHeader('retry-after', '30')
+    response.setHeader('retry-after', '3600')
     listener(request, response)
   })
   server = { close: () => limiting.close() } as ScriptedServer
   const { arrivals, counts, slo } = await load({
     url: new URL(`http://127.0.0.1:${limiting.port}/mcp`),
     work,
-    pace: { clients: 4, durationMs: 6_000, gracefulStopMs: 1_000 },
+    pace: { clients: 4, durationMs, gracefulStopMs: 1_000 },
     resilience: { retries: 1 },
     checks: { slo: [parseSlo('success>90%')] },
   })
@@ -167,11 +180,12 @@ test.each([
 })
 
 test('a shard misses no more calls than it would have made', async () => {
-  server = await startUpstream('scripted', (call) => (call > 400 ? 'hang' : 'ok'))
+  const durationMs = await longRun()
+  server = await startUpstream('scripted', (call) => (call > CALLS ? 'hang' : 'ok'))
   const { arrivals } = await load({
     url: server.url,
     work,
-    pace: { clients: 4, durationMs: 6_000, gracefulStopMs: 1_000, tasks: 1_000 },
+    pace: { clients: 4, durationMs, gracefulStopMs: 1_000, tasks: 1_000 },
     shard: { index: 0, count: 2 },
   })
   expect(arrivals.missed! + arrivals.started).toBe(500)
@@ -179,7 +193,12 @@ test('a shard misses no more calls than it would have made', async () => {
 
 test('the wait for verdicts after a load is not the silence of its server', async () => {
   let hangsAt = Infinity
-  const upstream = scriptedListener(() => (performance.now() > hangsAt ? 'hang' : 'ok'))
+  const upstream = scriptedListener(() => {
+    if (performance.now() < hangsAt) return 'ok'
+    // One call hangs, early enough that others end after its time-out.
+    hangsAt = Infinity
+    return 'hang'
+  })
   const flags = ['--task-window', '4s']
   const started = await startSquall({ rules: 'rules: []\n', flags, upstream })
   const { squall } = started
@@ -194,7 +213,7 @@ test('the wait for verdicts after a load is not the silence of its server', asyn
   }
   const began = performance.now()
   const { arrivals, run } = await load(asked, {
-    begun: () => void (hangsAt = performance.now() + 2_800),
+    begun: () => void (hangsAt = performance.now() + 1_500),
   })
   // It waited for longer than two time-outs.
   expect(performance.now() - began - run.durationMs).toBeGreaterThan(2_000)

@@ -44,7 +44,7 @@ it('an agent sweeps a task of the policy, and reads what happened in a cell', as
   expect(audit).toContain('"outcome":"started","target":"sweep of book"')
   const other = await agent.call('explain_cell', { task: 'book', cell: '../../4-lost' })
   expect(other).toMatchObject({ isError: true, text: expect.stringContaining('unknown cell') })
-}, 120_000)
+})
 
 it('an agent cannot run a command that the trusted policy does not have', async () => {
   const agent = await sweeper()
@@ -61,14 +61,14 @@ it('an agent cannot run a command that the trusted policy does not have', async 
   const policy = await readFile(at('policy.yaml'), 'utf8')
   await writeFile(at('policy.yaml'), policy.replaceAll('"none"', '"other"'))
   expect(await refused({ task: 'book' })).toContain('this policy is not trusted')
-}, 60_000)
+})
 
 it('a task does not get the secrets of Squall', async () => {
   const script = `if (process.env.SQUALL_ADMIN_TOKEN) { console.log('secret'); process.exit(3) }`
   const agent = await sweeper({}, ['-e', script])
   const { text } = await agent.call('sweep_task', { task: 'book' })
   expect(text).toContain('without a fault, --check did not accept the result')
-}, 60_000)
+})
 
 it('the definitions of both tools are short', async () => {
   const { tools } = await (await sweeper()).client.listTools()

@@ -40,9 +40,9 @@ it('an agent that starts its server by stdio, for each call anew, gets the fault
     '3-session': 'not_reached',
   })
   expect(left.toSorted()).toEqual(['flight.tape', 'flight.tape-results'])
-}, 120_000)
+})
 
 it('an agent over stdio that hides errors fails silently, by the program in its arguments', async () => {
   const { result } = await sweepStdio(['hides-errors', '{command}'], ['error'])
   expect(verdictsOf(result)).toMatchObject({ '2-error': 'survived', '3-error': 'failed_silently' })
-}, 120_000)
+})

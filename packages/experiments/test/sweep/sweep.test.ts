@@ -69,7 +69,7 @@ it('the command prints the table, and writes HTML, JUnit and a rules file for ea
   expect(JSON.parse(rules)).toMatchObject({
     rules: [{ match: { tool: 'book_flight', args: { '/flight': 'FL-48213', '/price': 4187.23 } } }],
   })
-}, 60_000)
+})
 
 it('the JUnit report fails exactly where the exit code is not 0', async () => {
   const path = await tapeHere()
@@ -86,7 +86,7 @@ it('the JUnit report fails exactly where the exit code is not 0', async () => {
   const [code, report] = await swept('--check', CHECK, '--faults', 'lost', '--budget', '1s')
   expect([code, report]).toEqual([1, expect.stringContaining('tests="1" failures="1"')])
   expect(report).toContain('5 cells were not run; add --resume')
-}, 60_000)
+})
 
 it('what cannot be swept is a wrong input, and no task that broke', async () => {
   const path = await tapeHere()
@@ -120,7 +120,7 @@ it('a sweep that is killed while its task hangs ends the task, and other flags d
   const flags = ['--resume', '--cell-timeout', '4s']
   const again = await squallSweep(path, [...args, ...flags], 'no-timeout:book_flight').finished()
   expect(again.stderr).toContain('belong to another tape, command or set of flags')
-}, 120_000)
+})
 
 it('a sweep that is killed at random leaves no process and no port, and resumes', async () => {
   const path = await tapeHere()
@@ -178,7 +178,7 @@ it('a sweep that is interrupted goes on with --resume and ends as one that was n
   expect(first).toBe(part.cells.length)
   expect(verdictsOf(whole)).toMatchObject({ '4-error': 'failed_openly', '1-error': 'survived' })
   expect(whole.left).toBe(0)
-}, 120_000)
+})
 
 it('a cell that is repeated has the share of its good runs', async () => {
   const { cells, left } = await sweepHere({
@@ -190,7 +190,7 @@ it('a cell that is repeated has the share of its good runs', async () => {
   expect(left).toBe(0)
   expect(cells).toMatchObject([{ id: '1-rateLimit', share: { good: 3, runs: 3 } }])
   expect(cells[0]!.runs).toHaveLength(3)
-}, 60_000)
+})
 
 it('a check that times out rejects the result of its cell alone', async () => {
   const check = `[ $SQUALL_CELL = 1-error ] && sleep 60; ${CHECK}`
@@ -200,12 +200,12 @@ it('a check that times out rejects the result of its cell alone', async () => {
   expect(verdictsOf(result)).toEqual({ '1-error': 'failed_silently', '1-rateLimit': 'survived' })
   const [{ lines } = { lines: [] }] = result.cells[0]!.runs
   expect(lines.at(-1)).toBe('--check timed out; raise --cell-timeout')
-}, 60_000)
+})
 
 it('no cell begins after the budget', async () => {
   const { cells, left } = await sweepHere({ faults: ['rateLimit'], check: CHECK, budgetMs: 1 })
   expect([cells, left]).toEqual([[], 5])
-}, 60_000)
+})
 
 it('a false value that the task uses is a silent failure, without a check of the result', async () => {
   const command = scripted(`
@@ -213,7 +213,7 @@ it('a false value that the task uses is a silent failure, without a check of the
     await call('book_flight', { flight: 'FL-48213', price })`)
   const { cells } = await sweepHere({ command, faults: ['falsified'], only: ['1-falsified'] })
   expect(cells).toMatchObject([{ verdict: 'failed_silently', runs: [{ falseUsed: 1 }] }])
-}, 60_000)
+})
 
 it('calls that are not in each of three runs are listed apart, and not swept', async () => {
   const path = await tapeHere()
@@ -228,7 +228,7 @@ it('calls that are not in each of three runs are listed apart, and not swept', a
   expect(calls.map(({ tool }) => tool)).toEqual(['search_flights'])
   expect(unstable.map(({ tool }) => tool)).toEqual(['get_price'])
   expect(cells.map(({ id }) => id)).toEqual(['1-error'])
-}, 60_000)
+})
 
 it('a task that fails without a fault is shown with its last lines, and nothing is swept', async () => {
   const path = await tapeHere()
@@ -237,7 +237,7 @@ it('a task that fails without a fault is shown with its last lines, and nothing 
   expect(code).toBe(1)
   expect(stderr).toContain('without a fault, --check did not accept the result')
   expect(stderr).toContain('booked FL-48213 for 4187.23: BK-771204')
-}, 60_000)
+})
 
 it('the rule of a cell acts on its call alone, however alike the calls are', async () => {
   const long = 'x'.repeat(2000)

@@ -36,7 +36,7 @@ let careful: Readonly<Record<string, string>>
 
 beforeAll(async () => {
   careful = verdictsOf(await sweepHere({ faults: FAULTS, check: CHECK }))
-}, 120_000)
+})
 
 it('a careful agent survives what it may repeat, and fails openly elsewhere', () => {
   for (const [id, verdict] of Object.entries(careful)) {

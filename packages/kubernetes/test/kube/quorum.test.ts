@@ -8,6 +8,8 @@ import { type Shop, startCluster } from '../../../../test/support/cluster.ts'
 import { startUpstream } from '../../../../test/support/wire.ts'
 
 const opened = closers()
+/** Longer than a test may take: a command that ends does not wait for it. */
+const NEVER = ['--timeout', '1h']
 const RUNS = { sidecar: { running: { startedAt: 'now' } } }
 
 /** Starts a namespace with a pod that responds, and others that accept connections and do not. */
@@ -42,29 +44,19 @@ test.each(['stop', 'apply'] as const)(
   async (action) => {
     const shop = await start(['silent-1'])
     const args = action === 'apply' ? ['-f', await rulesFile(shop)] : []
-    const begun = performance.now()
-    const { code, out } = await shop[action]('-n', 'shop', '--min', '50%', ...args)
+    const { code, out } = await shop[action]('-n', 'shop', '--min', '50%', ...NEVER, ...args)
     expect(code, out).toBe(0)
     expect(out).toContain('1 of 2 pods')
     expect(out).toMatch(/silent-1: waiting, cannot query the sidecar/)
-    // Not the whole of --timeout.
-    expect(performance.now() - begun).toBeLessThan(15_000)
   },
 )
-
-test('squall stop fails where fewer pods than --min confirm', async () => {
-  const shop = await start(['silent-1'])
-  const { code, out } = await shop.stop('-n', 'shop', '--min', '51%', '--timeout', '2s')
-  expect(out).toContain('stopped: confirmed by 1 of 2 pods')
-  expect(code).toBe(1)
-})
 
 test.each(['False', 'Unknown'])(
   'squall stop does not count silent pods of a node whose Ready condition is %s',
   async (status) => {
     const shop = await start(['lost-1', 'lost-2'], 'n-1')
     putNode(shop, status)
-    const { code, out } = await shop.stop('-n', 'shop')
+    const { code, out } = await shop.stop('-n', 'shop', ...NEVER)
     expect(out).toContain('stopped: confirmed by 1 of 1 pods, 2 not waited for')
     expect(out).toContain('shop/lost-1: skipped, its node n-1 is not ready')
     expect(code).toBe(0)
@@ -74,28 +66,31 @@ test.each(['False', 'Unknown'])(
 test.each([
   ['ready', 'True'],
   ['not readable', undefined],
-])('squall stop counts silent pods of a node that is %s', async (_, status) => {
-  const shop = await start(['silent-1'], 'n-1')
-  if (status === undefined) shop.api.denied.add('get nodes')
-  else putNode(shop, status)
-  const { code, out } = await shop.stop('-n', 'shop', '--timeout', '4s')
-  expect(out).toContain('stopped: confirmed by 1 of 2 pods')
-  expect(out).toMatch(/silent-1: waiting, cannot query/)
-  expect(code).toBe(1)
-})
+])(
+  'squall stop fails where fewer pods than --min confirm: silent ones of a node that is %s count',
+  async (_, status) => {
+    const shop = await start(['silent-1'], 'n-1')
+    if (status === undefined) shop.api.denied.add('get nodes')
+    else putNode(shop, status)
+    const { code, out } = await shop.stop('-n', 'shop', '--min', '51%', '--timeout', '4s')
+    expect(out).toContain('stopped: confirmed by 1 of 2 pods')
+    expect(out).toMatch(/silent-1: waiting, cannot query/)
+    expect(code).toBe(1)
+  },
+)
 
 test('squall stop sums up many pods, and lists each with --all', async () => {
   const shop = await start([])
   // Nothing listens in these.
   for (let i = 0; i < 50; i++) shop.addPaper(`refused-${i}`, RUNS)
-  const few = await shop.stop('-n', 'shop', '--min', '1%')
+  const few = await shop.stop('-n', 'shop', '--min', '1%', ...NEVER)
   expect(few.out).toContain('stopped: confirmed by 1 of 51 pods')
   expect(few.out.match(/refused-\d+: waiting/g)).toHaveLength(40)
   expect(few.out).toContain('  and 10 more; --all lists them\n')
-  expect(few.err).toMatch(/^1 of 51 pods\n/)
-  expect(few.err).not.toContain('refused-')
+  // On a busy machine, the first round may confirm none.
+  expect(few.err).toMatch(/^(?:[01] of 51 pods\n)*1 of 51 pods\n$/)
   expect(few.code).toBe(0)
-  const all = await shop.stop('-n', 'shop', '--min', '1%', '--all')
+  const all = await shop.stop('-n', 'shop', '--min', '1%', '--all', ...NEVER)
   expect(all.out.match(/refused-\d+: waiting/g)).toHaveLength(50)
   expect(all.err).toContain('refused-1: waiting')
 })
