@@ -66,7 +66,7 @@ const OWN_FLAGS = {
       COUNT,
       '10000',
     ),
-    maxInFlight: count('maximum number of in-flight calls to track per listener', COUNT, '20000'),
+    maxInFlight: count('maximum in-flight calls in sessions to track per listener', COUNT, '20000'),
     maxSessions: count('maximum number of sessions to track per listener', COUNT, '10000'),
   }),
   ...group('Timeouts:', {
