@@ -12,7 +12,7 @@ export const abort = defineFault({
   title: 'inject HTTP, JSON-RPC and tool errors',
   summary: 'responds to a call with an HTTP, JSON-RPC or tool error',
   clientSees:
-    'The TypeScript SDKs report an error `status` as a transport error and `rpcError` as a protocol error; the Python SDK raises `MCPError` for both. `toolError` is a tool result that the model can read. The error carries the ID of the call, and is sent as JSON or as an SSE event in the format of the protocol version. In a batch, `rpcError` and `toolError` replace only the response to the selected call. With `at: response`, the upstream has executed the call, and `status` has no effect on a stream that has already sent an event.',
+    'The TypeScript SDKs report an error `status` as a transport error and `rpcError` as a protocol error; the Python SDK raises `MCPError` for both. `toolError` is a tool result that the model can read. The error carries the ID of the call, and is sent as JSON or as an SSE event in the format of the protocol version. In a batch, `rpcError` and `toolError` replace only the response to the selected call. With `at: response`, the upstream has executed the call, and `status` has no effect on a stream that has already sent a message.',
   otherTools:
     'Envoy has `abort` with `http_status`, Istio has `httpStatus`, and Chaos Mesh has `replace.code`. toxiproxy has no equivalent, because it does not support HTTP.',
   example: `- name: flaky-db

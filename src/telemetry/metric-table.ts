@@ -217,7 +217,10 @@ const TABLE = {
     [],
     'Active rules with for, ramp, stages or --max-duration, but without appliedAt; their timing starts when this sidecar first loads them, or at a later from.',
   ),
-  squall_header_faults_ignored_total: counter([], 'Fault header values that could not be parsed.'),
+  squall_header_faults_ignored_total: counter(
+    [],
+    'Fault header values that were ignored because they are invalid.',
+  ),
   squall_connections: gauge(['kind'], 'Open connections, by kind: client, upstream or tunnel.'),
   squall_open_streams: gauge(
     ['kind'],

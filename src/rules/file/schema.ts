@@ -254,7 +254,7 @@ const file = section({
   appliedAt: Type.Optional(
     instant({
       description:
-        'Sets the time from which `for`, `ramp`, `stages` and `--max-duration` count in all pods. `squall apply` writes this key.',
+        'Sets the time from which `for`, `repeat`, `ramp`, `stages` and `--max-duration` count in all pods. `squall apply` writes this key.',
     }),
   ),
   until: Type.Optional(instant({ description: 'Ends all rules of the file at this time.' })),
