@@ -20,6 +20,13 @@ export function copyOf(bytes: Buffer, from: number, to: number): Buffer {
   return copy
 }
 
+/** Returns the offset of the next such byte from `from` on; the length without one. */
+export function positionOf(bytes: Buffer, byte: number, from: number): number {
+  if (bytes[from] === byte) return from
+  const at = bytes.indexOf(byte, from)
+  return at < 0 ? bytes.length : at
+}
+
 /** Decodes UTF-8 and removes a byte order mark; undefined for other bytes. */
 export function strictText(bytes: Uint8Array): string | undefined {
   try {

@@ -129,15 +129,6 @@ export async function readWhole(
   }
 }
 
-/** Reports a path that is not a file, or a file that is too large. */
-class NoSmallFileError extends Error {
-  override readonly name = 'NoSmallFileError'
-
-  constructor(most: number) {
-    super(`not a file of at most ${most / 2 ** 20}MiB`)
-  }
-}
-
 // A bundle of all public roots is a quarter of this.
 const MAX_FILE_BYTES = 1024 * 1024
 
@@ -146,11 +137,12 @@ const MAX_FILE_BYTES = 1024 * 1024
  * and devices, which may block or never end.
  */
 export function readSmallFile(path: string, most: number = MAX_FILE_BYTES): Buffer {
-  // Opening a named pipe without a writer would block forever.
-  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  const file = openSync(path, NO_WAIT)
   try {
     const stats = fstatSync(file)
-    if (!stats.isFile() || stats.size > most) throw new NoSmallFileError(most)
+    if (!stats.isFile() || stats.size > most) {
+      throw new Error(`not a file of at most ${most / 2 ** 20}MiB`)
+    }
     return readFileSync(file)
   } finally {
     closeSync(file)

@@ -13,16 +13,12 @@ export function isGlob(text: string): boolean {
 
 /** Returns the literal text that every match begins with. */
 export function globPrefix(glob: string): string {
-  let end = 0
-  while (end < glob.length && !isWild(glob.charCodeAt(end))) end++
-  return glob.slice(0, end)
+  return glob.split(WILDCARD, 1)[0]!
 }
 
 /** Returns the literal text that every match ends with. */
 export function globSuffix(glob: string): string {
-  let start = glob.length
-  while (start > 0 && !isWild(glob.charCodeAt(start - 1))) start--
-  return glob.slice(start)
+  return glob.split(WILDCARD).at(-1)!
 }
 
 /**
@@ -72,10 +68,7 @@ function matchesLong(glob: string, text: string): boolean {
 
 const STAR = 0x2a
 const QUESTION = 0x3f
-
-function isWild(code: number): boolean {
-  return code === STAR || code === QUESTION
-}
+const WILDCARD = /[*?]/
 
 /** Returns the length of a character: two code units above U+FFFF. */
 function widthAt(text: string, at: number): number {

@@ -1,10 +1,8 @@
-import { Chain } from './linked-list.ts'
+import { Chain, type Link } from './linked-list.ts'
 
-interface Entry<V> {
+interface Entry<V> extends Link<Entry<V>> {
   readonly key: string
   value: V
-  newer: Entry<V> | undefined
-  older: Entry<V> | undefined
 }
 
 /** A bounded map: a new key evicts the least recently used one. */

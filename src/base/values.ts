@@ -61,8 +61,18 @@ export const MAX_CANONICAL_DEPTH = 64
  * Writes a JSON value in canonical form (RFC 8785): keys in order of their UTF-16 code units, no
  * spaces.
  */
-export function canonicalJson(value: unknown): string {
-  return write(value, 0)
+export function canonicalJson(value: unknown, depth = 0): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  if (depth >= MAX_CANONICAL_DEPTH) return 'null'
+  if (Array.isArray(value)) {
+    return `[${value.map((element) => canonicalJson(element, depth + 1)).join(',')}]`
+  }
+  const record = value as Readonly<Record<string, unknown>>
+  const members = Object.keys(record)
+    .filter((key) => record[key] !== undefined)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(record[key], depth + 1)}`)
+  return `{${members.join(',')}}`
 }
 
 /**
@@ -84,18 +94,4 @@ export function sameJson(a: unknown, b: unknown, depth = 0): boolean {
     if (right[key] !== undefined && !Object.hasOwn(left, key)) return false
   }
   return true
-}
-
-function write(value: unknown, depth: number): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  if (depth >= MAX_CANONICAL_DEPTH) return 'null'
-  if (Array.isArray(value)) {
-    return `[${value.map((element) => write(element, depth + 1)).join(',')}]`
-  }
-  const record = value as Readonly<Record<string, unknown>>
-  const members = Object.keys(record)
-    .filter((key) => record[key] !== undefined)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${write(record[key], depth + 1)}`)
-  return `{${members.join(',')}}`
 }

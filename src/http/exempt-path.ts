@@ -23,7 +23,5 @@ export function isExemptPath(path: string): boolean {
   // OpenID discovery may be below the issuer's path, so the directory counts at any depth.
   if (path.includes('/.well-known/')) return true
   const bare = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
-  if (EXACT.has(bare)) return true
-  for (const directory of DIRECTORIES) if (path.startsWith(directory)) return true
-  return false
+  return EXACT.has(bare) || DIRECTORIES.some((directory) => path.startsWith(directory))
 }

@@ -1,4 +1,4 @@
-import { asBuffer } from '../base/bytes.ts'
+import { asBuffer, positionOf } from '../base/bytes.ts'
 import type { ChunkRun } from './chunk-run.ts'
 import type { HeaderLines, ResponseHead } from './headers.ts'
 import { responseFactsOf } from './response-facts.ts'
@@ -69,8 +69,8 @@ export class MarkerRenamer {
     for (let at = 0; at < part.length; at++) {
       if (matched < 0) {
         // Nothing but the end of the line matters.
-        if (lf < at) lf = endAt(part, LF, at)
-        if (cr < at) cr = endAt(part, CR, at)
+        if (lf < at) lf = positionOf(part, LF, at)
+        if (cr < at) cr = positionOf(part, CR, at)
         at = Math.min(lf, cr)
         if (at === part.length) break
       }
@@ -84,11 +84,6 @@ export class MarkerRenamer {
     }
     this.#matched = matched
   }
-}
-
-function endAt(bytes: Buffer, byte: number, from: number): number {
-  const at = bytes.indexOf(byte, from)
-  return at < 0 ? bytes.length : at
 }
 
 /** Returns a sink for the body behind a head that changes foreign markers in event streams. */

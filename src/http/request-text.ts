@@ -1,5 +1,5 @@
 import { endToEnd } from './hop-by-hop.ts'
-import type { RequestHead } from './headers.ts'
+import { linesText, type RequestHead } from './headers.ts'
 
 /** Rejects a head that would be split differently on the wire. */
 export class UnsafeHeadError extends Error {
@@ -15,15 +15,10 @@ const UNSAFE = /[\r\n\0]/
  */
 export function requestHeadText(head: RequestHead, chunked: boolean): string {
   const lines = endToEnd(head.headers)
-  let text = `${head.method} ${head.target} HTTP/${head.version}\r\n`
-  let values = ''
-  for (let i = 0; i + 1 < lines.length; i += 2) {
-    values += lines[i]! + lines[i + 1]!
-    text += `${lines[i]!}: ${lines[i + 1]!}\r\n`
-  }
-  if (UNSAFE.test(values) || UNSAFE.test(head.target)) {
+  if (UNSAFE.test(lines.join('')) || UNSAFE.test(head.target)) {
     throw new UnsafeHeadError('a header contains a line break or NUL')
   }
+  let text = `${head.method} ${head.target} HTTP/${head.version}\r\n${linesText(lines)}`
   if (chunked) text += 'Transfer-Encoding: chunked\r\n'
   if (head.version === '1.0') text += 'Connection: keep-alive\r\n'
   return text

@@ -1,4 +1,4 @@
-import { fieldsOf, isRecord } from '../base/values.ts'
+import { fieldsOf, isRecord, textOf } from '../base/values.ts'
 import { caseFolded } from '../base/text/case-fold.ts'
 import type { HeadFacts, HeaderAmbiguity } from './request-facts.ts'
 import { countKeys, countMembers } from './json-keys.ts'
@@ -105,16 +105,12 @@ function agrees(
   params: unknown,
 ): boolean {
   if (mcpMethod === undefined && mcpName === undefined) return true
-  if (!isModern(protocolVersion) && !isModern(metaProtocolVersion(params))) return true
+  const meta = fieldsOf(fieldsOf(params)['_meta'])
+  const stated = textOf(meta['io.modelcontextprotocol/protocolVersion'])
+  if (!isModern(protocolVersion) && !isModern(stated)) return true
   if (mcpMethod !== undefined && mcpMethod !== method) return false
   if (key === undefined || mcpName === undefined || mcpName === name) return true
   return decodeHeaderValue(mcpName) === name
-}
-
-function metaProtocolVersion(params: unknown): string | undefined {
-  const meta = fieldsOf(fieldsOf(params)['_meta'])
-  const protocolVersion = meta['io.modelcontextprotocol/protocolVersion']
-  return typeof protocolVersion === 'string' ? protocolVersion : undefined
 }
 
 function hasVariant(

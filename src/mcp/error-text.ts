@@ -1,6 +1,5 @@
 import { asBuffer } from '../base/bytes.ts'
-import { parsedJson } from '../base/values.ts'
-import { fieldsOf, isRecord, listOf, textOf } from '../base/values.ts'
+import { fieldsOf, isRecord, listOf, parsedJson, textOf } from '../base/values.ts'
 import type { Message } from './json-rpc.ts'
 
 /**

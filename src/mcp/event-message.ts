@@ -1,7 +1,6 @@
 import { jsonElements } from '../base/json/json-array.ts'
 import { parseJson } from '../base/json/json-bounds.ts'
-import { messagesOf } from './json-rpc.ts'
-import type { Message } from './json-rpc.ts'
+import { type Message, messagesOf } from './json-rpc.ts'
 import { type ReadMessages, keepRead, readOf } from './read-messages.ts'
 import type { SseFields } from './sse-fields.ts'
 import type { SseFrame } from './sse-framer.ts'

@@ -1,17 +1,15 @@
 import type { JsonRpcId } from './call.ts'
-import { Chain } from '../base/linked-list.ts'
+import { Chain, type Link } from '../base/linked-list.ts'
 import { SessionCalls } from './session-calls.ts'
 
 /** The length of the longest key, because the table bounds entries and not bytes. */
 const MAX_KEY = 1024
 
-interface Entry<T> {
+interface Entry<T> extends Link<Entry<T>> {
   readonly session: string
   readonly id: JsonRpcId
   readonly value: T
   readonly expires: number
-  newer: Entry<T> | undefined
-  older: Entry<T> | undefined
 }
 
 /** Bounds a table of in-flight requests. */
@@ -34,7 +32,6 @@ export class InFlightCalls<T> {
   /** Sessions without a call, kept until `expire` because the next call mostly comes earlier. */
   #emptied: SessionCalls<Entry<T>>[] = []
   readonly #order = new Chain<Entry<T>>()
-  #size = 0
 
   /**
    * `onEvict` gets values that leave early: the oldest of a full table (`full`), a value whose id
@@ -47,7 +44,7 @@ export class InFlightCalls<T> {
   }
 
   get size(): number {
-    return this.#size
+    return this.#order.size
   }
 
   /** Adds a value. `now` must not decrease between calls. */
@@ -58,7 +55,7 @@ export class InFlightCalls<T> {
     }
     let calls = this.#sessions.get(session)
     const replaced = calls?.get(id)
-    const evicted = replaced ?? (this.#size >= this.#limit ? this.#order.oldest : undefined)
+    const evicted = replaced ?? (this.size >= this.#limit ? this.#order.oldest : undefined)
     if (evicted !== undefined) {
       this.#remove(evicted)
       // The evicted call may have been the last of the session, which is then removed.
@@ -75,7 +72,6 @@ export class InFlightCalls<T> {
     if (calls === undefined) this.#sessions.set(session, (calls = new SessionCalls(session)))
     calls.add(entry)
     this.#order.add(entry)
-    this.#size++
     // Called last, so that the callback sees a consistent table.
     if (evicted !== undefined) this.#onEvict(evicted.value, replaced === undefined)
   }
@@ -126,7 +122,6 @@ export class InFlightCalls<T> {
 
   #remove(entry: Entry<T>, calls = this.#sessions.get(entry.session)): void {
     this.#order.remove(entry)
-    this.#size--
     if (calls === undefined) return
     calls.delete(entry)
     if (calls.size > 0 || calls.idle) return

@@ -51,8 +51,7 @@ function outcomeOfTask(call: Call, result: unknown): Outcome {
  * version.
  */
 function isNegotiation(method: string, error: unknown): boolean {
-  if (!isRecord(error)) return false
-  const code = error['code']
+  const { code, data } = fieldsOf(error)
   if (method === 'server/discover') {
     // Older servers also reject an unknown first request as invalid (-32600) or with -32602.
     return code === -32601 || code === -32022 || code === -32600 || code === -32602
@@ -60,6 +59,5 @@ function isNegotiation(method: string, error: unknown): boolean {
   if (method !== 'initialize') return false
   if (code === -32601 || code === -32022) return true
   // The older form of an unsupported protocol version.
-  const data = error['data']
-  return code === -32602 && isRecord(data) && Array.isArray(data['supported'])
+  return code === -32602 && Array.isArray(fieldsOf(data)['supported'])
 }

@@ -5,12 +5,7 @@ export const FIRST_MODERN_PROTOCOL_VERSION = '2026-07-28'
 
 /** Returns true when the protocol version is a date: only dates can be ordered. */
 export function isProtocolVersionDate(protocolVersion: string): boolean {
-  if (protocolVersion.length !== 10) return false
-  for (let i = 0; i < 10; i++) {
-    const code = protocolVersion.charCodeAt(i)
-    if (i === 4 || i === 7 ? code !== 0x2d : code < 0x30 || code > 0x39) return false
-  }
-  return true
+  return /^\d{4}-\d{2}-\d{2}$/.test(protocolVersion)
 }
 
 /** Returns true since protocol version 2026-07-28; false for older, unknown and missing ones. */

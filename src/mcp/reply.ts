@@ -1,7 +1,6 @@
 import { acceptsType } from '../http/accept.ts'
 import type { Call, JsonRpcId } from './call.ts'
-import { headerValues } from '../http/headers.ts'
-import type { RequestHead } from '../http/headers.ts'
+import { headerValues, type RequestHead } from '../http/headers.ts'
 import { messagesOf } from './json-rpc.ts'
 import { isModern } from './protocol-version.ts'
 import { keepRead } from './read-messages.ts'
@@ -35,11 +34,8 @@ export interface ErrorReply {
 
 /** Creates a JSON-RPC error. */
 export function errorReply({ id, code, message, data }: ErrorReply): Reply {
-  return {
-    jsonrpc: '2.0',
-    id,
-    error: data === undefined ? { code, message } : { code, message, data },
-  }
+  const error = data === undefined ? { code, message } : { code, message, data }
+  return { jsonrpc: '2.0', id, error }
 }
 
 /** Creates a result; adds the `resultType` that newer protocol versions require. */

@@ -1,10 +1,9 @@
-import { asBuffer } from '../base/bytes.ts'
+import { asBuffer, positionOf } from '../base/bytes.ts'
 import { isTooComplex, SMALL_JSON } from '../base/json/json-bounds.ts'
 import { ENDLESS, type ByteBudget } from '../base/byte-budget.ts'
 import { outlineOfEvent, type EventOutline } from './event-outline.ts'
 import type { ReadMessages } from './read-messages.ts'
-import { NO_FIELDS, parseSseFields } from './sse-fields.ts'
-import type { SseFields } from './sse-fields.ts'
+import { NO_FIELDS, parseSseFields, type SseFields } from './sse-fields.ts'
 
 /** One event of a stream, or a piece of an event that is too large to buffer. */
 export interface SseFrame extends SseFields {
@@ -358,10 +357,4 @@ function hasManyLines(bytes: Buffer): boolean {
     }
   }
   return false
-}
-
-function positionOf(bytes: Buffer, byte: number, from: number): number {
-  if (bytes[from] === byte) return from
-  const at = bytes.indexOf(byte, from)
-  return at < 0 ? bytes.length : at
 }

@@ -1,5 +1,5 @@
 import { LruMap } from '../base/lru-map.ts'
-import { isRecord } from '../base/values.ts'
+import { fieldsOf, isRecord } from '../base/values.ts'
 import type { Message } from './json-rpc.ts'
 import type { PostedMessages } from './classify.ts'
 import type { Call, RequestCall } from './call.ts'
@@ -24,8 +24,7 @@ export function hasToolResult({ method }: Call, message: Message): boolean {
   if (message.kind !== 'result') return false
   if (method === 'tools/call') return createdTask(message.result) === undefined
   if (method === 'tasks/result') return true
-  const { result } = message
-  return method === 'tasks/get' && isRecord(result) && isRecord(result['result'])
+  return method === 'tasks/get' && isRecord(fieldsOf(message.result)['result'])
 }
 
 /**
@@ -80,19 +79,16 @@ export class TaskTools {
 
 /** Returns the id of the task in a result, which protocol version 2026-07-28 has at the top. */
 function createdTask(result: unknown): string | undefined {
-  if (!isRecord(result)) return undefined
-  const { task, resultType, taskId } = result
+  const { task, resultType, taskId } = fieldsOf(result)
   const id = isRecord(task) ? task['taskId'] : resultType === 'task' ? taskId : undefined
   return typeof id === 'string' ? id : undefined
 }
 
 /** Returns the id of the task that a message of the server is about, or belongs to. */
 function taskOf(method: string, params: unknown): unknown {
-  if (!isRecord(params)) return undefined
-  if (TASK_NOTIFICATIONS.includes(method)) return params['taskId']
-  const { _meta: meta } = params
-  const related = isRecord(meta) ? meta[RELATED_TASK] : undefined
-  return isRecord(related) ? related['taskId'] : undefined
+  const { taskId, _meta: meta } = fieldsOf(params)
+  if (TASK_NOTIFICATIONS.includes(method)) return taskId
+  return fieldsOf(fieldsOf(meta)[RELATED_TASK])['taskId']
 }
 
 /** Returns true for a request about a task, and for a message of the server that belongs to one. */

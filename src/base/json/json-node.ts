@@ -47,9 +47,7 @@ export type JsonNode = JsonObject | JsonArray | JsonString | JsonNumber | JsonLi
 /** Returns the effective member of a key; undefined without one, or for other nodes. */
 export function memberOf(node: JsonNode | undefined, key: string): JsonMember | undefined {
   if (node?.kind !== 'object') return undefined
-  const { members } = node
-  for (let i = members.length - 1; i >= 0; i--) if (members[i]!.key === key) return members[i]
-  return undefined
+  return node.members.findLast((member) => member.key === key)
 }
 
 /** Returns the value of a key; undefined without one, or for other nodes. */

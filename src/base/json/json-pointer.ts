@@ -22,19 +22,10 @@ export function pointerTo(keys: readonly (string | number)[], from = ''): string
 export function pointedAt(value: unknown, keys: readonly string[]): unknown {
   let at = value
   for (const key of keys) {
-    if (typeof at !== 'object' || at === null) return undefined
-    if (Array.isArray(at)) {
-      if (!isIndex(key)) return undefined
-      at = (at as readonly unknown[])[Number(key)]
-    } else {
-      // Inherited properties are not part of the JSON.
-      if (!Object.hasOwn(at, key)) return undefined
-      at = (at as Readonly<Record<string, unknown>>)[key]
-    }
+    // Inherited properties and the length of an array are not part of the JSON.
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined
+    if (Array.isArray(at) && key === 'length') return undefined
+    at = (at as Readonly<Record<string, unknown>>)[key]
   }
   return at
-}
-
-function isIndex(key: string): boolean {
-  return key === '0' || /^[1-9][0-9]{0,8}$/.test(key)
 }

@@ -20,7 +20,7 @@ export function plainText(text: string): string {
 /** Returns JSON with the same value, in which every such character is escaped. */
 export function plainJson(json: string): string {
   return replaceUnseen(json, (marker) =>
-    Array.from({ length: marker.length }, (_, i) => jsonEscape(marker.charCodeAt(i))).join(''),
+    marker.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   )
 }
 
@@ -65,8 +65,4 @@ export function quoted(text: string, most = 80): string {
 
 function spelledOut(marker: string): string {
   return `\\u{${marker.codePointAt(0)!.toString(16)}}`
-}
-
-function jsonEscape(unit: number): string {
-  return `\\u${unit.toString(16).padStart(4, '0')}`
 }

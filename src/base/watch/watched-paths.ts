@@ -33,7 +33,7 @@ export async function directoryDirectories(
   const trail = new LinkTrail()
   const real = await trail.follow(path)
   if (real === undefined) return trail.directories
-  trail.noteAll(real, concerns)
+  trail.in(real).others = concerns
   for (const file of files) await trail.follow(file)
   return trail.directories
 }
@@ -68,7 +68,7 @@ class LinkTrail {
       }
       const here = join(at, name)
       const step = await this.#step(here)
-      if (step !== 'no link' || rest.length === 0) this.note(at, name)
+      if (step !== 'no link' || rest.length === 0) this.in(at).names.add(name)
       if (step === 'missing') return undefined
       if (step === 'no link') {
         at = here
@@ -81,17 +81,8 @@ class LinkTrail {
     }
   }
 
-  /** Notes one name in a directory. */
-  note(directory: string, name: string): void {
-    this.#in(directory).names.add(name)
-  }
-
-  /** Notes every name in a directory that is selected. */
-  noteAll(directory: string, concerns: (name: string) => boolean): void {
-    this.#in(directory).others = concerns
-  }
-
-  #in(directory: string): Names {
+  /** Returns the relevant names in a directory. */
+  in(directory: string): Names {
     const names = this.directories.get(directory) ?? new Names()
     this.directories.set(directory, names)
     return names

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { parsedJson } from '../../base/values.ts'
-import { isRecord } from '../../base/values.ts'
+import { isRecord, parsedJson } from '../../base/values.ts'
 import { parseDestination } from '../../http/address.ts'
 import { isHeaderName, isToken } from '../../http/header-text.ts'
 import { type ClientInfo, TRANSPORTS } from '../../mcp/call.ts'

@@ -1,6 +1,5 @@
 import { isHeaderName, isToken } from '../../http/header-text.ts'
-import { parsedJson } from '../../base/values.ts'
-import { fieldsOf, isRecord, textOf } from '../../base/values.ts'
+import { fieldsOf, isRecord, parsedJson, textOf } from '../../base/values.ts'
 import { type HeaderLines, headerValue } from '../../http/headers.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { parseMessages } from '../../mcp/json-rpc.ts'

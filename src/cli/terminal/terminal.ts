@@ -156,15 +156,8 @@ export function fitLine(line: Line, most: number): Line {
 
 /** Formats lines without colours. */
 export function plainText(lines: readonly Line[]): string {
-  return lines
-    .map(
-      (line) =>
-        `${line
-          .map(({ text }) => text)
-          .join('')
-          .trimEnd()}\n`,
-    )
-    .join('')
+  const texts = lines.map((line) => line.map(({ text }) => text).join(''))
+  return texts.map((text) => `${text.trimEnd()}\n`).join('')
 }
 
 /** A link that ends no control sequence. */

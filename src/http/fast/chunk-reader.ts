@@ -123,7 +123,8 @@ export class ChunkReader {
     let at = begin
     let size = 0
     for (; at < limit && at - begin <= DIGITS; at++) {
-      const digit = hexDigit(source[at]!)
+      const code = source[at]!
+      const digit = lowerHexDigit(code >= 0x41 ? code | 0x20 : code)
       if (digit < 0) break
       size = size * 16 + digit
     }
@@ -162,10 +163,4 @@ function isLineBreak(bytes: Buffer, at: number): boolean {
 function lowerHexDigit(code: number): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30
   return code >= 0x61 && code <= 0x66 ? code - 0x57 : -1
-}
-
-function hexDigit(code: number): number {
-  if (code >= 0x30 && code <= 0x39) return code - 0x30
-  const letter = code | 0x20
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
 }

@@ -135,7 +135,8 @@ function lengthIndex(lines: HeaderLines): number | undefined {
         lengthAt = i + 1
         break
       case 10:
-        if (name.toLowerCase() === 'connection' && !keepsAlive(lines[i + 1]!)) return undefined
+        if (name.toLowerCase() !== 'connection') break
+        if (lines[i + 1]!.toLowerCase() !== 'keep-alive') return undefined
         break
       default:
         if (SPECIAL.has(name.length) && SPECIAL_NAMES.has(name.toLowerCase())) return undefined
@@ -154,7 +155,3 @@ const SPECIAL_NAMES: ReadonlySet<string> = new Set([
   'transfer-encoding',
 ])
 const SPECIAL: ReadonlySet<number> = new Set([...SPECIAL_NAMES].map((name) => name.length))
-
-function keepsAlive(value: string): boolean {
-  return value === 'keep-alive' || value.toLowerCase() === 'keep-alive'
-}

@@ -121,10 +121,8 @@ function parse(text: string): Known | undefined {
   return { head: new FastResponseHead(status, start[2]!, headers, length), ...framing }
 }
 
-type Framing = Omit<Known, 'head'>
-
 /** Reads the framing and the connection headers; undefined when the response is not plain. */
-function framingOf(lines: HeaderLines): Framing | undefined {
+function framingOf(lines: HeaderLines): Omit<Known, 'head'> | undefined {
   let lengthAt = -1
   let chunked = false
   let closes = false

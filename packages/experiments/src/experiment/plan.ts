@@ -1,14 +1,13 @@
 import { sha256Of } from '#base'
 import { parseWithPositions, type Policy, type Problem, type ProductionCheck } from '#rules'
 import type { SidecarAdmin } from '#admin-api'
-import type { CallSpec } from '../load/load-options.ts'
 import type { Expectation } from '../load/expectation.ts'
 import type { SloGate } from '../load/results/slo.ts'
 import type { Gate } from './gate.ts'
 import type { AlertSpec } from './monitor/alert-source.ts'
 import type { SamplerSpec } from './monitor/samplers.ts'
 import type { Victim } from './kill.ts'
-import { LOAD_DEFAULTS, type LoadResilience } from '../load/load-options.ts'
+import { type CallSpec, LOAD_DEFAULTS, type LoadResilience } from '../load/load-options.ts'
 import type { PlanFile } from './plan-schema.ts'
 
 type Kubernetes = NonNullable<PlanFile['sidecar']['kubernetes']>

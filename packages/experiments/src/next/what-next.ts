@@ -40,7 +40,7 @@ export async function whatNext(sources: NextSources): Promise<readonly Rank[]> {
   const usual =
     prometheus === undefined
       ? await readBaselines(baselines, target)
-      : byTool(await prometheusBaselines(prometheus))
+      : new Map((await prometheusBaselines(prometheus)).map((each) => [each.tool, each]))
   const past = await pastTests(experiments, target)
   const ranks = rank({ now, usual, past, flows: flows?.filter(({ to }) => isPlainName(to)), at })
   if (learns && prometheus === undefined) await learn(baselines, target, now, at)
@@ -72,8 +72,4 @@ export function allowedRanks(ranks: readonly Rank[], policy: Policy | undefined)
       (faults?.includes(question.fault) ?? true) &&
       !neverTools.some((glob) => matchesGlob(glob, tool)),
   )
-}
-
-function byTool(all: readonly Behaviour[]): ReadonlyMap<string, Behaviour> {
-  return new Map(all.map((each) => [each.tool, each]))
 }

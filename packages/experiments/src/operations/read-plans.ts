@@ -50,7 +50,8 @@ function seeded(read: ReadPlan, seed: number | undefined): ReadPlan {
 /** Reads the plan in a file. Throws a `UsageError` when it cannot be read. */
 export async function readPlanFile(path: string, limits?: PlanLimits): Promise<ReadAndSaved> {
   const text = await readText(path, MAX_PLAN_BYTES, quoted(path))
-  return readAndKeep(path, text, textOf, limits)
+  const read = (file: string): Promise<string> => readBoundedText(file, MAX_PLAN_BYTES)
+  return readAndKeep(path, text, read, limits)
 }
 
 /** Returns a plan that could be read, with its rejections. Throws an `InvalidFilesError`. */
@@ -86,10 +87,6 @@ export async function printRejected(
 
 function rejectionLine(file: string, { line, column, code, wrong, fix }: LocatedRejection): string {
   return `${plain(file)}:${line}:${column}: ${code}: ${plain(wrong)}; ${plain(asInvoked(fix))}\n`
-}
-
-function textOf(path: string): Promise<string> {
-  return readBoundedText(path, MAX_PLAN_BYTES)
 }
 
 /** Checks plans; returns the exit code. */

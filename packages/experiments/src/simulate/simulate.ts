@@ -109,8 +109,9 @@ async function simulateRound(
   for (let i = 0; i < podsPerRound; i++) {
     const pod = Math.floor(((i + random()) * pods) / podsPerRound)
     for (const [stage, spec] of specs.entries()) {
+      const rules = callPlanner({ ...spec, seed: rulesSeed }, `pod-${round}-${pod}`)
       const run = new PodRun({
-        rules: callPlanner({ ...spec, seed: rulesSeed }, `pod-${round}-${pod}`),
+        rules,
         tools,
         weights,
         load: plan.file.load,
@@ -120,8 +121,8 @@ async function simulateRound(
         stop,
       })
       await run.run()
-      const { injected, latency, recorder } = run
-      runs[stage]!.push({ counts: recorder.counts, injected, latency })
+      const { latency, recorder } = run
+      runs[stage]!.push({ counts: recorder.counts, injected: rules.injected(), latency })
       await nextLoop()
       if (stop.aborted) return undefined
     }
@@ -130,8 +131,10 @@ async function simulateRound(
 }
 
 /** The results of a pod that are kept. */
-interface PodCounts extends Pick<PodRun, 'injected' | 'latency'> {
+interface PodCounts extends Pick<PodRun, 'latency'> {
   readonly counts: IndicatorCounts
+  /** The calls and retries that a fault was injected into, once for each rule. */
+  readonly injected: number
 }
 
 type StageValues = Readonly<Record<Quantity, RoundValue>>
@@ -299,11 +302,6 @@ class PodRun {
     this.recorder = new Recorder(() => this.#clock.now())
     const models = setup.tools.map((model) => [model.tool, { model, facts: toolCall(model.tool) }])
     this.#models = new Map(models as [])
-  }
-
-  /** The calls and retries that a fault was injected into, once for each rule. */
-  get injected(): number {
-    return this.#setup.rules.injected()
   }
 
   /** Runs the tasks of `squall load`, which call modelled tools. */

@@ -232,13 +232,11 @@ function lineOf(bytes: Buffer, isLong: boolean): TapeLine | string {
   const wrong = TEXTS.find((name) => !['string', 'undefined'].includes(typeof value[name]))
   if (wrong !== undefined) return `${wrong} must be a string`
   // Both are written into the head of a response.
-  if (!isStatus(status)) return 'status must be an integer from 100 to 599'
+  if (!Number.isInteger(status) || Number(status) < 100 || Number(status) > 599) {
+    return 'status must be an integer from 100 to 599'
+  }
   if (!PRINTABLE.test(String(retryAfter))) return 'retryAfter is not printable, or is too long'
   return (error === null ? { ...value, error: undefined } : value) as unknown as TapeLine
-}
-
-function isStatus(value: unknown): boolean {
-  return Number.isInteger(value) && Number(value) >= 100 && Number(value) <= 599
 }
 
 /** Reads the lines of a tape in order, and finds what belongs together. */

@@ -36,7 +36,8 @@ const TERMINATION_LOG = '/dev/termination-log'
 export async function attachedCommand(request: AttachedRequest): Promise<number> {
   const logger = createLogger({ level: 'info', format: 'json' })
   rejectLate(request.startBefore)
-  await preferSidecarForOom()
+  // The kernel kills the sidecar before the upstream when the pod runs out of memory.
+  await writeFile('/proc/self/oom_score_adj', '1000').catch(() => undefined)
   const directory = await mkdtemp(join(tmpdir(), 'squall-'))
   await chmod(directory, 0o755)
   const rulesFile = join(directory, 'rules.yaml')
@@ -151,15 +152,8 @@ function rejectLate(startBefore: number | undefined): void {
   )
 }
 
-/** Makes the kernel kill the sidecar before the upstream when the pod runs out of memory. */
-async function preferSidecarForOom(): Promise<void> {
-  await writeFile('/proc/self/oom_score_adj', '1000').catch(() => undefined)
-}
-
 function stopAsked(): Promise<Ending> {
   return new Promise((resolve) => {
-    onSignals(['SIGTERM', 'SIGINT'], (signal) => {
-      resolve({ reason: `by ${signal}`, failed: false })
-    })
+    onSignals(['SIGTERM', 'SIGINT'], (signal) => resolve({ reason: `by ${signal}`, failed: false }))
   })
 }

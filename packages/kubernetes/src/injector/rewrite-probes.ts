@@ -84,8 +84,9 @@ function restoredHandler(
   container: Container,
 ): Handler | undefined {
   const asked = current.httpGet
-  // A mesh requests the same paths at its own port.
-  if (asked?.path === `${APP_HEALTH}/${key}` && isAdmin(asked.port, adminPort)) {
+  // A mesh requests the same paths at its own port. Without the sidecar, the path decides.
+  const isAdmin = adminPort === undefined || Number(asked?.port) === adminPort
+  if (asked?.path === `${APP_HEALTH}/${key}` && isAdmin) {
     return withActions(current, original)
   }
   const kind = PORT_ACTIONS.find((each) => original[each])
@@ -96,13 +97,6 @@ function restoredHandler(
   }
   if (is.port !== portNumber(was.port, container)) return undefined
   return withActions(current, { ...actionsOf(current), [kind]: { ...is, port: was.port } })
-}
-
-/**
- * Returns true for the admin port; without the sidecar its port is unknown, and the path decides.
- */
-function isAdmin(port: number | string, adminPort: number | undefined): boolean {
-  return adminPort === undefined || Number(port) === adminPort
 }
 
 function askedBySidecar(aim: Aim, { timeoutSeconds }: Probe): AppProbe {

@@ -13,8 +13,6 @@ export interface TlsPlan {
   readonly mounts: readonly VolumeMount[]
 }
 
-type Key = 'upstream-ca' | 'upstream-servername'
-
 const PLAIN: TlsPlan = { scheme: 'http', args: [], volumes: [], mounts: [] }
 
 /**
@@ -70,8 +68,7 @@ function rejectDetected(pod: Pod, ports: readonly TakenPort[], prefix: string): 
 /** Rejects keys that have an effect only with verified certificates. */
 function rejectIdle(options: InjectionOptions, wanted: string | undefined, prefix: string): void {
   if (wanted === 'verify') return
-  const keys: readonly Key[] = ['upstream-ca', 'upstream-servername']
-  const idle = keys.find((key) => options.has(key))
+  const idle = (['upstream-ca', 'upstream-servername'] as const).find((key) => options.has(key))
   if (idle === undefined) return
   throw new Denial(
     'upstream_tls',

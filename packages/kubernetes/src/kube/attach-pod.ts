@@ -76,10 +76,9 @@ export async function labelAttached(
   signal: AbortSignal,
 ): Promise<KubeError | undefined> {
   const body = { metadata: { labels: { [`${prefix}${SIDECAR_LABEL}`]: value } } }
-  return client.patch({ kind: PODS, ...ref }, 'merge', body, { signal }).then(
-    () => undefined,
-    (error: unknown) => asKubeError(error),
-  )
+  return client
+    .patch({ kind: PODS, ...ref }, 'merge', body, { signal })
+    .then(() => undefined, asKubeError)
 }
 
 /** Waits until an attached sidecar has its rules, which it reads once traffic reaches it. */

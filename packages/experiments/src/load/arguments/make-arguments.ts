@@ -19,7 +19,8 @@ export function argumentsFor(
   const fits = schemaCheck(schema) ?? ((): boolean => true)
   return (random) => {
     for (let i = 0; i < MAX_ATTEMPTS; i++) {
-      const made = makeValue({ type: 'object', ...schema }, schema, random)
+      const making = { root: schema, random, left: MAX_STEPS }
+      const made = makePart({ type: 'object', ...schema }, making, 0)
       if (isRecord(made) && fits(made)) return made
     }
     throw new LoadError(
@@ -34,11 +35,7 @@ const MAX_DEPTH = 12
 /** Limits the values and schema parts of one generated value. */
 const MAX_STEPS = 10_000
 
-/** Generates a value for a schema; references point into `root`. */
-function makeValue(schema: unknown, root: unknown, random: RandomSource): unknown {
-  return makePart(schema, { root, random, left: MAX_STEPS }, 0)
-}
-
+/** Generates a value for a schema. */
 function makePart(schema: unknown, making: Making, depth: number): unknown {
   if (!isRecord(schema) || depth > MAX_DEPTH || --making.left < 0) return null
   const { random } = making
@@ -166,7 +163,7 @@ const TRIES = 20
 function makeArray(schema: Schema, making: Making, depth: number): unknown {
   const first = Array.isArray(schema['prefixItems']) ? (schema['prefixItems'] as unknown[]) : []
   const rest = isRecord(schema['items']) ? schema['items'] : undefined
-  const contained = containedIn(schema)
+  const contained = (schema['contained'] ?? []) as readonly Contained[]
   const unique = schema['uniqueItems'] === true
   const items: unknown[] = []
   const seen = new Set<string>()
@@ -205,10 +202,6 @@ function lengthOf(
   const bounded = contained.some((each) => each.most !== undefined)
   const room = bounded || schema['items'] === false ? 0 : 2
   return Math.min(intBetween(random, least, Math.max(least, Math.min(least + room, most))), most)
-}
-
-function containedIn({ contained }: Schema): readonly Contained[] {
-  return (contained ?? []) as readonly Contained[]
 }
 
 const REACH = 100

@@ -27,7 +27,8 @@ export function createMarkerFetch() {
     fetch: async (...[input, init]: Parameters<typeof fetch>) => {
       const seen = calls.getStore()
       // The response to a cancellation is not the response to the call.
-      if (seen === undefined || !isCall(init)) return fetch(input, init)
+      const isCall = typeof init?.body === 'string' && init.body.includes('"tools/call"')
+      if (seen === undefined || !isCall) return fetch(input, init)
       const headers = new Headers(init?.headers)
       if (seen.task !== undefined) headers.set(TASK_HEADER, seen.task)
       const response = await fetch(input, { ...init, headers })
@@ -44,10 +45,6 @@ export function createMarkerFetch() {
       return isRead ? watched(response, seen) : response
     },
   }
-}
-
-function isCall(init: RequestInit | undefined): boolean {
-  return typeof init?.body === 'string' && init.body.includes('"tools/call"')
 }
 
 function watched(response: Response, seen: SeenResponse): Response {

@@ -111,9 +111,7 @@ function mergedTools(parts: readonly ToolResult[]): ToolResult[] {
 function sumOf<Counts extends Arrivals | HeldStreams>(parts: readonly Counts[]): Counts {
   const sum: Record<string, number> = {}
   for (const part of parts) {
-    for (const [name, count] of Object.entries(part)) {
-      sum[name] = (sum[name] ?? 0) + count
-    }
+    for (const [name, count] of Object.entries(part)) sum[name] = (sum[name] ?? 0) + count
   }
   return sum as unknown as Counts
 }
