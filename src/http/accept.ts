@@ -2,7 +2,15 @@ import { mediaType } from './headers.ts'
 
 /** Returns true when an Accept value names exactly this media type (lower case) without `q=0`. */
 export function acceptsType(value: string, type: string): boolean {
-  return value.split(',').some((element) => mediaType(element) === type && !isExcluded(element))
+  let start = 0
+  while (start < value.length) {
+    let end = value.indexOf(',', start)
+    if (end < 0) end = value.length
+    const element = value.slice(start, end)
+    if (mediaType(element) === type && !isExcluded(element)) return true
+    start = end + 1
+  }
+  return false
 }
 
 /** Returns true for `q=0`, which excludes the type. */

@@ -1,3 +1,4 @@
+import { isRecord } from '../base/values.ts'
 import { endOfString, MAX_JSON_DEPTH } from '../base/json/json-bounds.ts'
 
 /** Counts the keys in a valid JSON text, repeated keys each time. */
@@ -13,10 +14,20 @@ export function countKeys(text: string): number {
 
 /** Counts the keys in a parsed value; returns NaN when it is nested too deeply. */
 export function countMembers(value: unknown, depth = 0): number {
-  if (typeof value !== 'object' || value === null) return 0
   if (depth > MAX_JSON_DEPTH) return Number.NaN
-  const parts: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
-  let members = Array.isArray(value) ? 0 : parts.length
-  for (const part of parts) members += countMembers(part, depth + 1)
+  let members = 0
+  if (Array.isArray(value)) {
+    for (const element of value) {
+      if (typeof element === 'object' && element !== null) {
+        members += countMembers(element, depth + 1)
+      }
+    }
+  } else if (isRecord(value)) {
+    for (const key in value) {
+      members++
+      const member = value[key]
+      if (typeof member === 'object' && member !== null) members += countMembers(member, depth + 1)
+    }
+  }
   return members
 }

@@ -66,7 +66,6 @@ const LENGTH = 'content-length'
 const TRANSFER = 'transfer-encoding'
 const TRACE = 'traceparent'
 const ACCEPT = 'accept'
-const EVENTS = 'text/event-stream'
 /** Headers with which frameworks override the method. */
 const OVERRIDES: readonly string[] = [
   'x-http-method',
@@ -101,7 +100,7 @@ class Lines {
     // Compares the length first, because most lines are other headers.
     switch (name.length) {
       case ACCEPT.length:
-        if (!this.streams && is(name, ACCEPT)) this.streams = acceptsType(value, EVENTS)
+        if (!this.streams && is(name, ACCEPT)) this.streams = asksForStream(value)
         break
       case NAME.length:
         if (is(name, NAME)) this.mcpName = this.#once(this.mcpName, value)
@@ -194,6 +193,10 @@ function classOf(
     default:
       return 'http'
   }
+}
+
+function asksForStream(accept: string): boolean {
+  return accept === 'text/event-stream' || acceptsType(accept, 'text/event-stream')
 }
 
 function is(name: string, wanted: string): boolean {
