@@ -9,14 +9,7 @@ import { HeldCalls } from './held-calls.ts'
 import type { Held } from './open-trace.ts'
 import { ServerTools } from './server-tools.ts'
 import { ShownEvents } from './shown-events.ts'
-import {
-  type Action,
-  type Decided,
-  earlyReaction,
-  lateReaction,
-  type Task,
-  UNFILED,
-} from './task.ts'
+import { type Action, type Decided, earlyReaction, type Task, UNFILED } from './task.ts'
 import { TaskFinder } from './task-finder.ts'
 import { clientOfHeaders, type TaskFacts, type TaskKey, type TaskKeys } from './task-key.ts'
 import { keptKey, MAX_TASKS, TaskTable } from './task-table.ts'
@@ -142,7 +135,6 @@ export class AgentWatch {
       isRetry: false,
       isOk: false,
       execution: 'none',
-      next: undefined,
     }
     const isHeld = place !== undefined && 'caller' in place
     if (isHeld) this.#hold(action, place)
@@ -184,7 +176,6 @@ export class AgentWatch {
       if (isHandshake(method) && task.isFailing) task.conduct.restarted(latest)
       task.seq = seq
       task.open++
-      if (latest?.hasEnded === false) latest.next = action
       task.latest = action
     }
     if (task.undecided.length > 0) this.#follow(action)
@@ -248,8 +239,7 @@ export class AgentWatch {
     if (causes.length === 0 || method === 'ping') return
     this.#count(task)
     task.sums.events++
-    const reaction =
-      end.isLost === true ? lateReaction(action) : earlyReaction(action, outcome, now)
+    const reaction = earlyReaction(action, outcome, now)
     const at = reaction === undefined ? now : Math.min(now, reaction.receivedAt)
     const event = new FaultEvent(
       factsOf(action, end, causes, { now: at, date: this.#dateOf(now) }),

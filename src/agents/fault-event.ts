@@ -14,8 +14,6 @@ export interface ActionEnd {
   /** The execution of the call by the upstream. */
   readonly execution: Execution
   readonly isSessionLost: boolean
-  /** True for a call without a response on a shared stream, which shows when the stream ends. */
-  readonly isLost?: boolean
   /** True for an error that may be gone when the call is made again. */
   readonly isTransient: boolean
   readonly client: ClientInfo | undefined

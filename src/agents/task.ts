@@ -32,8 +32,6 @@ export interface Action extends ActionFacts {
   isOk: boolean
   /** Once it has ended: its execution by the upstream. */
   execution: Execution
-  /** The call that followed while this one was open. */
-  next: Action | undefined
 }
 
 /** The outcomes of calls that their client left. */
@@ -54,13 +52,6 @@ export function earlyReaction(
   const isAlone = latest === undefined || latest.seq === seq
   if (isAlone || task.isShared) return undefined
   return leftAt - latest.receivedAt < (LEFT.has(outcome) ? READ_EARLY_MS : 0) ? latest : undefined
-}
-
-/** Returns the repetition of a call that was lost long before that was known. */
-export function lateReaction(action: Action): Action | undefined {
-  const { task, next } = action
-  const isRepeated = next !== undefined && callKey(next) === callKey(action)
-  return isRepeated && !task.isShared ? next : undefined
 }
 
 /** The most failed calls by which a retry is recognized, unless more wait for a verdict. */

@@ -1,7 +1,7 @@
 import type { Execution } from '../agents/action.ts'
 import type { ActionEnd } from '../agents/fault-event.ts'
 import { FAULT } from '../http/foreign-markers.ts'
-import { type ClientInfo, type Origin, type Outcome, sharesStream } from '../mcp/call.ts'
+import type { ClientInfo, Origin, Outcome } from '../mcp/call.ts'
 import type { ErrorText } from '../mcp/error-text.ts'
 import { isError } from '../telemetry/outcome-index.ts'
 import type { CallRecord, FaultEffect } from '../telemetry/telemetry.ts'
@@ -66,7 +66,6 @@ export function actionEnd(
     faults: effectsOn(entry, error),
     retryAt: retryAfter === undefined || isOk ? undefined : now + retryAfter,
     isSessionLost: error?.status === 404 && (session !== '' || error.by !== undefined),
-    isLost: record.outcome === 'incomplete' && sharesStream(entry.call.transport),
     isTransient: isTransient(record, error, retryAfter),
     execution: executionOf(entry, record),
     client,
