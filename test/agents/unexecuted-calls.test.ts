@@ -8,20 +8,12 @@ const opened = closers()
 const RULES = `rules:
   - { name: refused, match: { tool: pay, args: { /hit: true } }, first: 1, faults: [abort: { rpcError: {} }] }
   - { name: slow, match: { tool: book }, first: 1, faults: [throttle: { rate: 1MiB }] }
-  - { name: cut, match: { tool: ship }, first: 1, faults: [truncate: { after: { bytes: 9 } }] }
-  - { name: reset, match: { tool: send }, first: 1, faults: [reset: { at: stream, after: { bytes: 9 } }] }
-  - { name: early, match: { tool: mail }, first: 1, faults: [reset: { at: stream }] }
   - { name: changed, match: { tool: other }, faults: [inflate: { to: 1KiB }] }
 `
 
-interface Arguments {
-  readonly down?: boolean
-  readonly streams?: boolean
-}
-
 interface Request {
   readonly id: number
-  readonly params: { readonly name: string; readonly arguments: Arguments }
+  readonly params: { readonly name: string; readonly arguments: { readonly down?: boolean } }
 }
 
 const call = (id: number, name: string, args: object = {}) => ({
@@ -52,10 +44,8 @@ async function stage() {
         req.setEncoding('utf8').on('data', (part: string) => (body += part))
         req.on('end', () => {
           const read = JSON.parse(body) as Request | Request[]
-          const text = JSON.stringify(Array.isArray(read) ? read.map(respond) : respond(read))
-          const streams = !Array.isArray(read) && read.params.arguments.streams === true
-          res.setHeader('content-type', streams ? 'text/event-stream' : 'application/json')
-          res.end(streams ? `data: ${text}\n\n` : text)
+          res.setHeader('content-type', 'application/json')
+          res.end(JSON.stringify(Array.isArray(read) ? read.map(respond) : respond(read)))
         })
       },
     }),
@@ -87,26 +77,6 @@ it.each([
   expect(executed()).toBe(1)
   expect(own()).toEqual([`${tool} retried`])
 })
-
-it.each([
-  ['an error', 'retried', 1, DOWN],
-  ['a result', 'duplicate_execution', 2, {}],
-] as const)(
-  '%s behind the cut of a fault: the next call is %s',
-  async (...[, verdict, times, args]) => {
-    for (const [tool, more] of [
-      ['ship', {}],
-      ['send', {}],
-      ['mail', { streams: true }],
-    ] as const) {
-      const { post, verdicts, executed } = await stage()
-      await expect(post(call(1, tool, { ...args, ...more }))).rejects.toThrow('terminated')
-      await post(call(2, tool, { ...args, ...more }))
-      await eventually(() => (verdicts.length > 0 ? undefined : 'no verdict'))
-      expect([verdicts, executed()]).toEqual([[`${tool} ${verdict}`], times])
-    }
-  },
-)
 
 it('the upstream had no time with a call of a batch that a fault kept from it', async () => {
   const { post, metrics } = await stage()

@@ -7,7 +7,6 @@ import { ActiveFault } from './active-fault.ts'
 import { type CallProgress, count, originOf, reopen } from './call-state.ts'
 import type { Stop } from './chain/stop.ts'
 import type { ExchangeContext, NotApplicableReason } from './exchange-context.ts'
-import type { UpstreamReader } from './source/upstream-reader.ts'
 
 /** A call with its faults, or an exchange that an HTTP rule matched. */
 export interface CallInjection extends CallProgress {
@@ -15,8 +14,6 @@ export interface CallInjection extends CallProgress {
   readonly blockedBy: FalseUse | undefined
   /** In order. */
   faults: readonly ActiveFault[]
-  /** Has the upstream's response where faults get it only as HTTP. */
-  reader: UpstreamReader | undefined
   /** True when a fault acts on the request. */
   actsOnRequest: boolean
   /** True when a fault acts on the messages of the response, on any connection. */
@@ -87,7 +84,6 @@ export function openInjection(
     memory,
     sideFaults,
     faults: NONE,
-    reader: undefined,
     actsOnRequest: blockedBy !== undefined,
     readsResponse: false,
     mayReplace: false,

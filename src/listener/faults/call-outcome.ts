@@ -1,10 +1,4 @@
-import {
-  type Call,
-  type Origin,
-  type Outcome,
-  type RequestCall,
-  sharesStream,
-} from '../../mcp/call.ts'
+import { type Call, type Origin, type Outcome, sharesStream } from '../../mcp/call.ts'
 import { asksForInput, outcomeOf } from '../../mcp/outcome.ts'
 import { type CallInjection, isAnyInjected, ownOf } from './call-injection.ts'
 import { originOf, receivedOutcome, restore } from './call-state.ts'
@@ -36,8 +30,8 @@ export function hasChanged({ exchange, calls }: ExchangeFaults, call: Call): boo
 }
 
 /** Returns true when the upstream is known to have executed the call. */
-export function isExecuted({ calls }: ExchangeFaults, call: RequestCall): boolean {
-  const { response, reader, upstreamResponse = reader?.responseTo(call) } = ownOf(calls, call) ?? {}
+export function isExecuted({ calls }: ExchangeFaults, call: Call): boolean {
+  const { upstreamResponse, response } = ownOf(calls, call) ?? {}
   if (upstreamResponse !== undefined)
     return outcomeOf(call, upstreamResponse) === 'ok' && !asksForInput(upstreamResponse)
   const { status = 0 } = response ?? {}

@@ -29,7 +29,6 @@ import { codingOf } from '../../../http/content-coding.ts'
 import { type ResponseContext, type ResponsePart } from './response-part.ts'
 import { BodyResponse } from './body-response.ts'
 import { SseResponse } from './sse-response.ts'
-import { UpstreamReader } from './upstream-reader.ts'
 
 /** The ways to the upstream. */
 export interface Services {
@@ -50,8 +49,7 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
   #transfer: Transfer | undefined
   /** Takes the response through faults; undefined where none acts on its messages. */
   #part: ResponsePart | undefined
-  /** Reads what only faults that act on HTTP get; undefined without such faults. */
-  #reader: UpstreamReader | undefined
+  #isStaged = false
   /** True when no more data of the upstream is needed. */
   #dropped = false
 
@@ -99,16 +97,13 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
   }
 
   data(chunk: Uint8Array): boolean {
-    if (this.#outlet.ended) return true
-    if (this.#part !== undefined) return this.#part.data(chunk)
-    this.#reader?.data(chunk)
-    return this.#outlet.data(chunk)
+    return this.#outlet.ended || (this.#part ?? this.#outlet).data(chunk)
   }
 
   end(trailers: HeaderLines): void {
     if (this.#outlet.ended) return
     // The time of the HTTP faults is not the upstream's.
-    if (this.#part === undefined && this.#reader !== undefined)
+    if (this.#part === undefined && this.#isStaged)
       noteResponse(this.#faults.options.exchange.entries)
     const to = this.#part ?? this.#outlet
     to.end(trailers)
@@ -200,11 +195,8 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
       own.response = head
       if (faults.shared) leave(own, 'output', 'shared_exchange')
     }
-    if (outputsOf(faults).length > 0) {
-      const reader = (this.#reader = new UpstreamReader(head, faults.exchange.memory))
-      for (const own of faults.calls) own.reader = reader
-      this.#outlet.addStage()
-    }
+    this.#isStaged = outputsOf(faults).length > 0
+    if (this.#isStaged) this.#outlet.addStage()
     const isPlanned = faults.planned.messagePlanner !== undefined
     const isRead = readsAny(faults) || (isPlanned && (isStream(head) || mayAskForInput(faults)))
     if (!isRead && replies.length === 0) return undefined
