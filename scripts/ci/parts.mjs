@@ -202,7 +202,7 @@ export const NIGHTLY = [
     name: 'long-attacks',
     summary: 'the part attacks, a minute for each (SQUALL_ATTACK_SECONDS)',
     system: false,
-    env: { SQUALL_ATTACK_SECONDS: process.env.SQUALL_ATTACK_SECONDS ?? '60' },
+    env: { SQUALL_ATTACK_SECONDS: process.env.SQUALL_ATTACK_SECONDS || '60' },
   },
   system('agents', 'agents of real frameworks: known verdicts, cures, and what each survives', 40, {
     programs: ['python3'],

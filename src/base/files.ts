@@ -159,11 +159,14 @@ export async function replaceText(path: string, text: string, mode = 0o666): Pro
 /** Creates a directory and its parents. The `recursive` of Node never ends below `/proc`. */
 export async function makeDirectory(path: string, mode = 0o777): Promise<void> {
   const missing: string[] = []
-  for (let at = resolve(path); !existsSync(at); at = dirname(at)) missing.unshift(at)
+  for (let at = resolve(path); !existsSync(at) && at !== missing[0]; at = dirname(at))
+    missing.unshift(at)
   for (const each of missing) {
     await mkdir(each, { mode }).catch((error: NodeJS.ErrnoException) => {
       // Another process may have created it.
       if (error.code !== 'EEXIST') throw error
     })
   }
+  // Fails where a file has the name, or a link leads nowhere.
+  await stat(`${path}/.`)
 }

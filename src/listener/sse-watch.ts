@@ -142,7 +142,7 @@ export class SseWatch {
   }
 
   #deliver(frame: SseFrame): void {
-    if (frame.firstPiece[0] === COLON) this.#mark = Math.max(this.#mark, markInComments(frame.raw))
+    if (frame.firstByte === COLON) this.#mark = Math.max(this.#mark, markInComments(frame.raw))
     if (frame.oversized) this.#miss(frame)
     else this.#onFrame(frame, this.#mark)
     if (this.#mark > 0 && frame.data !== undefined) this.#mark = 0

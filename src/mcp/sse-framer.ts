@@ -9,10 +9,9 @@ import { NO_FIELDS, parseSseFields, type SseFields } from './sse-fields.ts'
 export interface SseFrame extends SseFields {
   /** The bytes of the event, with its blank line. */
   readonly raw: Uint8Array
-  /** The number of bytes, and both ends: `raw` may have to be joined. */
+  /** The number of bytes, and the first of them: `raw` may have to be joined. */
   readonly size: number
-  readonly firstPiece: Buffer
-  readonly lastPiece: Buffer
+  readonly firstByte: number | undefined
   /**
    * True for frames that are forwarded unread: pieces of an event above the limit, and too complex
    * events.
@@ -298,12 +297,8 @@ class Frame implements SseFrame {
     return (this.#raw ??= joined(this.#pieces!, this.size))
   }
 
-  get firstPiece(): Buffer {
-    return this.#pieces?.[0] ?? this.raw
-  }
-
-  get lastPiece(): Buffer {
-    return this.#pieces?.at(-1) ?? this.raw
+  get firstByte(): number | undefined {
+    return (this.#pieces?.[0] ?? this.raw)[0]
   }
 
   get oversized(): boolean {

@@ -30,8 +30,9 @@ export class RulesLog {
   #hasRules = false
 
   /**
-   * The options name the path of the rules, and the other faults. People get short digests, and problems with their place in the
-   * text. `idleIn` returns the faults of a file that can never act, each with its reason.
+   * The options name the path of the rules, and the other faults. People get short digests, and
+   * problems with their place in the text. `idleIn` returns the faults of a file that can never act,
+   * each with its reason.
    */
   constructor(
     logger: Logger,

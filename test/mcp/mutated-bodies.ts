@@ -220,9 +220,7 @@ function eventsDisagree(bytes: Buffer, random: Random): string | undefined {
   return one === other ? undefined : `event: outline ${one}, parser ${other}`
 }
 
-function frameFacts(
-  frame: Omit<SseFrame, 'ends' | 'size' | 'firstPiece' | 'lastPiece'>,
-): unknown[] {
+function frameFacts(frame: Omit<SseFrame, 'ends' | 'size' | 'firstByte'>): unknown[] {
   const { event, id, retry, oversized } = frame
   const facts: unknown[] = [event, id, retry, oversized]
   const call = callOf('tools/call')

@@ -95,7 +95,7 @@ type HeaderEntry = Entry<keyof typeof HEADER.fields>
 export const ENVOY: Converter = {
   source: 'an Envoy fault filter',
   about:
-    'The filter can be anywhere in the configuration (in a listener, in a filter chain or alone), in camelCase or snake_case. Squall ignores other parts. A filter becomes a disabled rule if it is below `typed_per_filter_config` (because it applies to a single route), belongs to an Istio `EnvoyFilter` for outgoing requests or gateways, has a matcher or a `filter_chain_match`, or has `disabled: true`. As in Envoy, rules match all HTTP exchanges, not only MCP. Health checks, OAuth and OPTIONS requests are exempt unless a rule names their path or method.',
+    'The filter can be anywhere in the configuration (in a listener, in a filter chain or alone), in camelCase or snake_case. Squall ignores other parts. A filter becomes a disabled rule if it is below `typed_per_filter_config` (because it applies to a single route), belongs to an Istio `EnvoyFilter` for outgoing requests or gateways, has a matcher, belongs to a filter chain that a match selects, or has `disabled: true`. As in Envoy, rules match all HTTP exchanges, not only MCP. Health checks, OAuth and OPTIONS requests are exempt unless a rule names their path or method.',
   shapes: [FAULT, DELAY, ABORT, RATE_LIMIT, FIXED_LIMIT, PERCENT, HEADER, STRING, REGEX],
   recognizes: (value) => faultsIn(value).length > 0,
   convert: (report, value) => {
@@ -119,7 +119,8 @@ interface FoundFilter extends Item {
   readonly conditions: readonly Condition[]
 }
 
-const MATCHER_KEY = /^(?:(?:xds_?)?matcher|filter_?chain_?match)$/i
+const MATCHER_KEY = /^(?:xds_?)?matcher$/i
+const CHAIN_KEY = /^filter_?chain_?match(?:er)?$/i
 
 /** Finds the filters of a configuration, in order. */
 function faultsIn(root: unknown): FoundFilter[] {
@@ -142,6 +143,9 @@ function faultsIn(root: unknown): FoundFilter[] {
 
 function conditionsOf(around: Readonly<Record<string, unknown>>, path: Path): Condition[] {
   const matcher = Object.keys(around).find((key) => MATCHER_KEY.test(key))
+  const chain = Object.keys(around).find(
+    (key) => CHAIN_KEY.test(key) && Object.keys(fieldsOf(around[key])).length > 0,
+  )
   const { context } = 'applyTo' in around ? fieldsOf(around['match']) : {}
   return [
     ...(context === 'SIDECAR_OUTBOUND' || context === 'GATEWAY'
@@ -158,6 +162,9 @@ function conditionsOf(around: Readonly<Record<string, unknown>>, path: Path): Co
     ...(matcher === undefined
       ? []
       : [[[...path, matcher], 'a matcher selects the calls; complete `match`'] as const]),
+    ...(chain === undefined
+      ? []
+      : [[[...path, chain], 'the filter acts on some connections only'] as const]),
   ]
 }
 

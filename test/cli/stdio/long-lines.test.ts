@@ -10,7 +10,8 @@ it.each([
   const response = line.replace('LONG', 'x'.repeat(200_000))
   const input = `${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'a' } })}\n`
   const log = `${rulesFile('rules: []')}.calls`
-  const server = `read -r line; cat "$0"`
+  // The first bytes come alone, and the server reads on only once they have come.
+  const server = `read -r line; printf '%s' "$(head -c 1 "$0")"; sleep 0.2; tail -c +2 "$0"`
   const flags = ['--max-body', '1KiB', '--call-log', log]
   const { stdout } = await startProgram(
     ['stdio', ...flags, '--', 'sh', '-c', server, rulesFile(`${response}\n`)],

@@ -42,6 +42,10 @@ describe('envoy', () => {
     expect(matched.file.rules).toMatchObject([{ enabled: false }])
     const chain = `{ filter_chain_match: { server_names: [a.b] }, filters: [{ ${config} }] }`
     expect(imported(`filter_chains: [${chain}]`).file.rules).toMatchObject([{ enabled: false }])
+    const every = chain.replace('server_names: [a.b]', '')
+    expect(imported(`filter_chains: [${every}]`).file.rules).toMatchObject([{ enabled: true }])
+    const chosen = `{ filter_chain_matcher: { a: b }, filter_chains: [${every}] }`
+    expect(imported(chosen).file.rules).toMatchObject([{ enabled: false }])
     const method = filter(`${ABORT}, headers: [{ name: ':method', present_match: false }]`)
     expect(imported(method).file.rules).toMatchObject([{ enabled: false }])
   })

@@ -244,7 +244,7 @@ function sidecarChecks(
       of(({ state }) => (state === undefined || state.armed ? undefined : armedText(state))),
       `${remedies(reports, namespace)}; ${status}`,
     ),
-    servicesTrouble === undefined
+    servicesTrouble === undefined || warned.length > 0
       ? byProblems(noWarnings, count, warned, status)
       : skipped(noWarnings, servicesTrouble, 'ask for permission to list services'),
   ]

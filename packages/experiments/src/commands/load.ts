@@ -149,7 +149,7 @@ function loadRequestOf(flags: Values<typeof LOAD_FLAGS>, { env }: Context) {
   ] as const) {
     if (shard === undefined || whole >= shard.count) continue
     const wrong = `${name} ${whole} cannot be split into ${shard.count} shards`
-    throw invalidCombination(wrong, `use at most ${whole} shards`)
+    throw invalidCombination(wrong, `use at most ${whole} shards, or a larger ${name}`)
   }
   const readToken =
     flags.sidecar.length > 0 ? readTokenOf(flags.adminReadTokenFile, env) : undefined

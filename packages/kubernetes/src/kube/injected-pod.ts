@@ -114,14 +114,16 @@ export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | unde
       : undefined
   }
   const number = portWith(container, 'name', ADMIN_PORT_NAME)?.['containerPort']
-  const never = textOf(rulesMount(container)?.['subPath']) === undefined ? [] : [NEVER_UPDATED]
+  const rules = rulesConfigMap(spec, container)
+  const { subPath, subPathExpr = subPath } = rulesMount(container) ?? {}
+  const never = rules === undefined || subPathExpr === undefined ? [] : [NEVER_UPDATED]
   return {
     ...common,
     ...status,
     warnings: [...status.warnings, ...never],
     sidecar: phaseOf(pod),
     adminPort: typeof number === 'number' ? number : ADMIN_PORT,
-    rules: rulesConfigMap(spec, container),
+    rules,
     self: selfOf(container, labels),
   }
 }
@@ -180,9 +182,11 @@ function rulesConfigMap(spec: Fields, container: Fields): RulesConfigMap | undef
   const renamed = items.flatMap(({ key, path: to }) =>
     key === undefined || to === undefined ? [] : [{ key, path: to }],
   )
-  const file = posix.join(textOf(mount?.['subPath']) ?? '.', posix.relative(directory, path))
-  if (file === '.') return { configMap: name, key: undefined, path, items: renamed }
-  if (file.startsWith('..')) return undefined
+  const inside = posix.relative(directory, path)
+  if (inside.startsWith('..')) return undefined
+  const file = posix.join(textOf(mount?.['subPath']) ?? '.', inside)
+  if (file === '.' || renamed.some(({ path: to }) => to.startsWith(`${file}/`)))
+    return { configMap: name, key: undefined, path, items: renamed }
   const key = renamed.find((each) => each.path === file)?.key ?? file
   return { configMap: name, key, path, items: renamed }
 }
