@@ -10,17 +10,17 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9232 },
-  { name: 'filters', directories: ['src/filters'], budget: 7010 },
-  { name: 'rules', directories: ['src/rules'], budget: 12669 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6135 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9224 },
+  { name: 'filters', directories: ['src/filters'], budget: 7003 },
+  { name: 'rules', directories: ['src/rules'], budget: 12663 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6147 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2138 },
-  { name: 'listener', directories: ['src/listener'], budget: 16770 },
-  { name: 'admin', directories: ['src/admin'], budget: 7366 },
-  { name: 'sidecar', directories: ['src/sidecar'], budget: 2849 },
+  { name: 'listener', directories: ['src/listener'], budget: 16784 },
+  { name: 'admin', directories: ['src/admin'], budget: 7360 },
+  { name: 'sidecar', directories: ['src/sidecar'], budget: 2846 },
   { name: 'cli', directories: ['src/cli'], budget: 3271 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15188 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32712 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15187 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32710 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2494 },
 ]
 

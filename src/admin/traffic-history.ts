@@ -1,5 +1,4 @@
-import type { Origin } from '../mcp/call.ts'
-import { ORIGINS } from '../mcp/call.ts'
+import { type Origin, ORIGINS } from '../mcp/call.ts'
 import { noCounts } from '../telemetry/outcome-index.ts'
 import type { ToolSample, ToolsSource } from '../telemetry/tool-sample.ts'
 import type { History } from './contract/api.ts'

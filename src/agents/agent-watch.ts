@@ -1,5 +1,4 @@
-import type { RequestCall } from '../mcp/call.ts'
-import { toolOf } from '../mcp/call.ts'
+import { type RequestCall, toolOf } from '../mcp/call.ts'
 import type { TaskCounts } from '../telemetry/task-counts.ts'
 import { isError } from '../telemetry/outcome-index.ts'
 import { callKey, hashOf, isHandshake, isPassive, keptName } from './action.ts'

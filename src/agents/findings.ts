@@ -1,6 +1,5 @@
 import { LruMap } from '../base/lru-map.ts'
-import type { ClientInfo } from '../mcp/call.ts'
-import { toolOf } from '../mcp/call.ts'
+import { type ClientInfo, toolOf } from '../mcp/call.ts'
 import { shownClient } from '../telemetry/call-line.ts'
 import type { ShownTask } from '../telemetry/shown-ids.ts'
 import { isHandshake, isList } from './action.ts'

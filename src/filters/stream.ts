@@ -94,10 +94,7 @@ export const stream = defineFault({
     }
     const { wrongId } = config
     if (wrongId !== undefined) {
-      return {
-        changes: true,
-        ...changingLast((ctx, frame) => withWrongId(wrongId, ctx, frame)),
-      }
+      return { changes: true, ...changingLast((ctx, frame) => withWrongId(wrongId, ctx, frame)) }
     }
     const closed = new WeakSet<Call>()
     const { reorder: late } = config

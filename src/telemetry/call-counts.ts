@@ -1,7 +1,6 @@
-import type { Origin } from '../mcp/call.ts'
+import { type Origin, ORIGINS } from '../mcp/call.ts'
 import { KNOWN_METHODS } from '../mcp/known-methods.ts'
 import { bucketsOf, type MetricName, type MetricsDetail } from './metric-table.ts'
-import { ORIGINS } from '../mcp/call.ts'
 import { endIndex, ENDS, noCounts, ORIGIN } from './outcome-index.ts'
 import { Count, CountRow, Histogram } from './series.ts'
 import type { CallRecord } from './telemetry.ts'

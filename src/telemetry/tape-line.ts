@@ -1,8 +1,7 @@
 import type { FailureKind } from '../http/transfer.ts'
 import type { JsonRpcId } from '../mcp/call.ts'
 import { parseMessages } from '../mcp/json-rpc.ts'
-import { type Redaction, redactMessage } from './redact.ts'
-import { redactText } from './redact.ts'
+import { type Redaction, redactMessage, redactText } from './redact.ts'
 
 export const TAPE_VERSION = 1
 /** The longest text of a response that is not JSON-RPC. */

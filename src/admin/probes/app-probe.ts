@@ -1,6 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { parsedJson } from '../../base/values.ts'
-import { type Fields, isRecord } from '../../base/values.ts'
+import { type Fields, isRecord, parsedJson } from '../../base/values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 
 export interface HttpAction {

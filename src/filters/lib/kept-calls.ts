@@ -1,5 +1,4 @@
-import { canonicalJson } from '../../base/values.ts'
-import { isRecord } from '../../base/values.ts'
+import { canonicalJson, isRecord } from '../../base/values.ts'
 import { isOther } from '../../mcp/call.ts'
 import type { Message } from '../../mcp/json-rpc.ts'
 import { isModern } from '../../mcp/protocol-version.ts'

@@ -1,6 +1,5 @@
 import { existsSync, lstatSync, unlinkSync } from 'node:fs'
-import type { Server } from 'node:net'
-import { connect } from 'node:net'
+import { connect, type Server } from 'node:net'
 import { dirname } from 'node:path'
 import { formatListen, type ListenAddress } from '../../http/address.ts'
 

@@ -1,5 +1,4 @@
-import type { AddressRange } from '../../http/address.ts'
-import type { ListenAddress } from '../../http/address.ts'
+import type { AddressRange, ListenAddress } from '../../http/address.ts'
 
 /** A dependency as it is configured. */
 export interface Target {

@@ -1,5 +1,4 @@
-import { parsedJson } from '../../base/values.ts'
-import { fieldsOf, isRecord } from '../../base/values.ts'
+import { fieldsOf, isRecord, parsedJson } from '../../base/values.ts'
 import { foreign } from '../../base/text/foreign-text.ts'
 import { parseLabelSelector } from '../match/pod-match.ts'
 import type { PodLabels } from '../watch/pod-labels.ts'

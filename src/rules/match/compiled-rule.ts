@@ -1,8 +1,7 @@
 import type { FaultName, FaultUse } from '../../filters/index.ts'
 import type { Fault } from '../../filters/fault.ts'
 import type { MatchNode } from './match-node.ts'
-import type { Direction } from './match-test.ts'
-import type { MatchTest } from './match-test.ts'
+import type { Direction, MatchTest } from './match-test.ts'
 import type { PodMismatch } from './pod-match.ts'
 import type { RuleHashes, Selection } from '../select/selection.ts'
 
