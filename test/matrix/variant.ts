@@ -42,13 +42,12 @@ export interface Variant extends ByHand {
  * these calls, so that the client goes on, or calls the next tool after an error.
  */
 export function verdictsOn(
-  { fault, method, form }: Variant,
+  { fault, method }: Variant,
   { says, counted, rule }: Observed,
   listsAfterResult: boolean,
 ): readonly string[] {
   const isDecided = method === undefined && rule.startsWith('injected') && counted !== 'open'
-  // A second copy follows when the call has ended.
-  if (!isDecided || form.startsWith('stream: { duplicate')) return []
+  if (!isDecided) return []
   if (counted.startsWith('ok/')) return ['continued']
   if (says.startsWith('ok')) {
     // The client took the response of another id, and the call stays open until its stream ends:
