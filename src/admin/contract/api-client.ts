@@ -232,7 +232,7 @@ export interface EventListener {
   /** Reads the data of an event of this name; a thrown `AdminError` ends the connection. */
   onEvent(data: string, event: string | undefined): void
   /**
-   * Reports that there is no connection; the client connects again. `opened` once there was one.
+   * Reports a missing connection; the client connects again. `opened`: it was connected before.
    */
   onLost(problem: string, opened: boolean): void
 }
