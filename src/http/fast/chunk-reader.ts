@@ -30,13 +30,13 @@ export class ChunkReader {
   /** The offset behind the bytes that were read, or of the chunk that is unsupported. */
   at = 0
   /** The remaining bytes of the current chunk, with its line break. */
-  #left = 0
+  left = 0
   /** The incomplete size line of a chunk. */
   #kept: Buffer | undefined
 
   /** Prepares for another body. */
   reset(): void {
-    this.#left = 0
+    this.left = 0
     this.#kept = undefined
   }
 
@@ -54,9 +54,9 @@ export class ChunkReader {
   read(bytes: Buffer, from: number, end: number, taker: PieceTaker): ChunksState {
     this.at = from
     for (;;) {
-      if (this.#left > 0) {
+      if (this.left > 0) {
         if (!this.#data(bytes, end, taker)) return 'broken'
-        if (this.#left > 0) return 'more'
+        if (this.left > 0) return 'more'
       }
       let more = this.#kept === undefined
       while (more) {
@@ -66,7 +66,7 @@ export class ChunkReader {
       const size = this.#size(bytes, end)
       if (typeof size === 'string') return size
       // The chunk's bytes include the line break behind its data.
-      this.#left = size + 2
+      this.left = size + 2
     }
   }
 
@@ -100,16 +100,16 @@ export class ChunkReader {
 
   /** Passes on the available data of a chunk; returns false when its line break is missing. */
   #data(bytes: Buffer, end: number, taker: PieceTaker): boolean {
-    const data = Math.min(this.#left - 2, end - this.at)
+    const data = Math.min(this.left - 2, end - this.at)
     if (data > 0) {
       taker.piece(bytes, this.at, this.at + data)
       this.at += data
-      this.#left -= data
+      this.left -= data
     }
-    while (this.#left > 0 && this.#left <= 2 && this.at < end) {
-      if (bytes[this.at] !== (this.#left === 2 ? CR : LF)) return false
+    while (this.left > 0 && this.left <= 2 && this.at < end) {
+      if (bytes[this.at] !== (this.left === 2 ? CR : LF)) return false
       this.at++
-      this.#left--
+      this.left--
     }
     return true
   }

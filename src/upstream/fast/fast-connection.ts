@@ -250,7 +250,9 @@ export class FastConnection implements PooledConnection, PieceTaker {
 
   #chunked(input: Buffer, at: number, size: number): void {
     const chunks = this.#chunks
-    switch (chunks.read(input, at, size, this)) {
+    const state = chunks.read(input, at, size, this)
+    this.#bulk = chunks.left > BULK
+    switch (state) {
       case 'more':
         if (chunks.at < size) this.#rest = copyOf(input, chunks.at, size)
         return

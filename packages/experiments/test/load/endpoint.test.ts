@@ -55,17 +55,34 @@ test('an unknown tool is answered with the nearest name, no tools with what to c
   await expect(load({ url: server.url, work: { tools: ['wrok'] } })).rejects.toThrow(
     'the server has no tool "wrok"; did you mean work?',
   )
-  const none = await refusal((request, response) => {
-    request.resume()
-    const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: {}, tools: [] }
-    const ids = /"id":(\d+)/
-    request.once('data', (part: Buffer) => {
-      const id = Number(ids.exec(part.toString())?.[1] ?? 0)
-      response.setHeader('content-type', 'application/json')
-      response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
-    })
+  expect(await refusal(withoutTools)).toMatch(/lists no tools; check/)
+})
+
+const withoutTools: RequestListener = (request, response) => {
+  request.resume()
+  const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: {}, tools: [] }
+  const ids = /"id":(\d+)/
+  request.once('data', (part: Buffer) => {
+    const id = Number(ids.exec(part.toString())?.[1] ?? 0)
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
   })
-  expect(none).toMatch(/lists no tools; check/)
+}
+
+test('a server that closes the connection of a rejected method is called on another one', async () => {
+  const closed = new WeakSet<object>()
+  const found = await refusal((request, response) => {
+    const { socket } = request
+    if (closed.has(socket)) {
+      socket.resetAndDestroy()
+    } else if (request.headers['mcp-method'] === 'server/discover') {
+      closed.add(socket)
+      response.writeHead(400).end()
+    } else {
+      withoutTools(request, response)
+    }
+  })
+  expect(found).toMatch(/lists no tools; check/)
 })
 
 test('headers are sent with every request and are in no result', async () => {

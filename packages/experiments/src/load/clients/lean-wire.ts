@@ -137,7 +137,16 @@ export class LeanWire {
       if (typeof name === 'string') headers['mcp-name'] = encodeHeaderValue(name)
     }
     const body = JSON.stringify({ jsonrpc: '2.0', ...message, ...(params && { params }) })
-    return request(this.#url, { method: 'POST', headers, body, dispatcher: this.#agent, signal })
+    // A server that rejects an unknown method may close the connection.
+    const reset = message.method === 'server/discover'
+    return request(this.#url, {
+      method: 'POST',
+      headers,
+      body,
+      dispatcher: this.#agent,
+      signal,
+      reset,
+    })
   }
 
   #headersOf(sessionState: SessionState | undefined): Record<string, string> {
