@@ -60,7 +60,11 @@ const OWN_FLAGS = {
       "memory limit for in-flight messages (default: 40 % of the heap, at most 20 % of the container's memory)",
       { min: MIB, max: 1024 * 1024 * MIB },
     ),
-    maxConnections: count('maximum number of client connections per listener; less if the limit on open files is too low', COUNT, '10000'),
+    maxConnections: count(
+      'maximum number of client connections per listener; less if the limit on open files is too low',
+      COUNT,
+      '10000',
+    ),
     maxUpstreamConnections: count(
       'maximum number of upstream connections per listener',
       COUNT,

@@ -69,20 +69,21 @@ const withoutTools: RequestListener = (request, response) => {
   })
 }
 
-test('a server that closes the connection of a rejected method is called on another one', async () => {
-  const closed = new WeakSet<object>()
+test('the connection on which a method was rejected carries no other request', async () => {
+  const rejected = new WeakSet<object>()
+  let others = 0
   const found = await refusal((request, response) => {
     const { socket } = request
-    if (closed.has(socket)) {
-      socket.resetAndDestroy()
-    } else if (request.headers['mcp-method'] === 'server/discover') {
-      closed.add(socket)
+    if (rejected.has(socket)) others++
+    if (request.headers['mcp-method'] === 'server/discover') {
+      rejected.add(socket)
       response.writeHead(400).end()
     } else {
       withoutTools(request, response)
     }
   })
   expect(found).toMatch(/lists no tools; check/)
+  expect(others).toBe(0)
 })
 
 test('headers are sent with every request and are in no result', async () => {
