@@ -4,7 +4,7 @@
  */
 export const VERDICTS = {
   ambiguous:
-    'the session or client does not identify the task: calls overlapped, the client started a session while others were open, or the client cancelled the call and made several others before it ended',
+    'several calls may be the reaction: with the key `session` or `client`, calls overlapped or the client started a session while others were open; with other keys, the client cancelled the call within 50 ms after the last of several further calls',
   duplicate_execution:
     'the upstream executed a call whose result the client did not receive, and then executed a retry with the same arguments',
   possible_duplicate:

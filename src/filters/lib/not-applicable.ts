@@ -25,7 +25,7 @@ export const NOT_APPLICABLE = {
   no_plausible_change: 'the response contains no value that can be falsified plausibly',
   not_followed:
     'the false value cannot be tracked: it has already occurred in the task, or the task has too many values',
-  not_kept: 'the server forbids caching the response',
+  not_kept: 'the server forbids caching the response with `no-store` or `Vary: *`',
   session_over: 'the session of the call has ended',
   failed: 'the fault failed with an internal error',
 } as const

@@ -276,7 +276,7 @@ const TABLE = {
   },
   'cpu-request': {
     ...CPU,
-    fallback: '`10m`',
+    fallback: '`10m`, or the CPU limit if the sidecar has the QoS `guaranteed`',
     meaning: 'CPU request of the sidecar',
   },
   'cpu-limit': {
