@@ -24,18 +24,10 @@ function growthMiB({ samples }) {
 /** @type {readonly Target[]} */
 export const TARGETS = [
   {
-    what: 'CPU per untouched call, relative to HAProxy',
+    what: 'CPU per untouched call, relative to Envoy',
     section: 'small',
-    peers: ['squall', 'haproxy'],
-    bar: 1.5,
-    unit: '×',
-    measured: cpuRatio,
-  },
-  {
-    what: 'CPU per untouched call, relative to http-proxy',
-    section: 'small',
-    peers: ['squall', 'http-proxy'],
-    bar: 0.25,
+    peers: ['squall', 'envoy'],
+    bar: 0.5,
     unit: '×',
     measured: cpuRatio,
   },
@@ -43,7 +35,7 @@ export const TARGETS = [
     what: 'CPU per untouched call, relative to piped Node sockets',
     section: 'small',
     peers: ['squall', 'socket-pipe'],
-    bar: 1.35,
+    bar: 1.6,
     unit: '×',
     measured: cpuRatio,
   },

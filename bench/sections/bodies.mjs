@@ -14,6 +14,17 @@ const NAMES = process.env['BENCH_BODIES']?.split(',') ?? [
   ),
 ]
 
+/** The CPU of a body may be this many times that of Envoy; other bodies may take three times. */
+const MOST = /** @type {Record<string, number>} */ ({
+  'json-log-1': 0.7,
+  'json-log-4': 0.7,
+  'json-log-16': 0.9,
+  'json-log-64': 1.5,
+  'event-log-64': 2,
+  'json-log-256': 2,
+})
+const MOST_OF_OTHERS = 3
+
 /** @param {readonly any[]} rows @param {string} name */
 const rowOf = (rows, name) => rows.find((row) => row.name === name)
 
@@ -70,7 +81,16 @@ function bodiesTable(all, peers) {
       const other = rowOf(rows, peer)
       return squall && other ? cpuRatio(squall, other).toFixed(2) : '–'
     })
-    return [name, ...micros, ...ratios]
+    return [name, ...micros, ...ratios, ...verdictOf(name, squall, rowOf(rows, 'envoy'))]
   })
-  return table(['body', ...names, ...others.map((name) => `÷ ${name}`)], cells)
+  const verdicts = others.includes('envoy') ? ['target ÷ envoy', ''] : []
+  return table(['body', ...names, ...others.map((name) => `÷ ${name}`), ...verdicts], cells)
+}
+
+/** Returns the target relative to Envoy, and whether it is met. @param {string} name @param {any} squall @param {any} envoy */
+function verdictOf(name, squall, envoy) {
+  if (envoy === undefined) return []
+  const most = MOST[name] ?? MOST_OF_OTHERS
+  const met = squall !== undefined && cpuRatio(squall, envoy) <= most + 0.005
+  return [`≤ ${most}`, met ? 'met' : '**missed**']
 }

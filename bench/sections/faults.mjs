@@ -24,10 +24,13 @@ const WARM_UP = 3
 /** Each fault with the ratio to an untouched call that it may cost, and a sign of it in the response. */
 const FAULTS = /** @type {const} */ ([
   ['untouched', '', 1, 'yyy'],
-  ['abort', 'abort: { rpcError: { code: -1, message: lost } }', 1.3, 'lost'],
-  ['delay', 'delay: { fixed: 1ms }', 1.6, 'yyy'],
-  ['rewrite', 'rewrite: { in: message, set: { /result/content/0/text: no } }', 3, 'no'],
-  ['truncate', 'truncate: { content: { chars: 3 } }', 3, 'yyy'],
+  ['abort', 'abort: { rpcError: { code: -1, message: lost } }', 1, 'lost'],
+  ['delay', 'delay: { fixed: 1ms }', 1.5, 'yyy'],
+  ['replay', 'replay: {}', 2, 'yyy'],
+  ['poison', 'poison: { preset: instructions }', 2, 'squall-canary'],
+  ['rewrite', 'rewrite: { in: message, set: { /result/content/0/text: no } }', 2.5, 'no'],
+  ['truncate', 'truncate: { content: { chars: 3 } }', 2.5, 'yyy'],
+  ['corrupt', 'corrupt: { mode: html }', 2.5, '<html'],
 ])
 
 /**

@@ -8,13 +8,13 @@ const { peersNamed } = await benchModule('peers/index.mjs')
 
 describe('the targets of the bench', () => {
   it('are judged by the peers they are about, on the bar itself still met', () => {
-    const rows = [measured('squall', [30, 30]), measured('haproxy', [20, 20])]
+    const rows = [measured('squall', [30, 30]), measured('envoy', [60, 60])]
     const [verdict, ...others] = judged('small', rows)
     expect(others).toEqual([])
-    expect(verdict).toMatchObject({ target: '≤ 1.5 ×', measured: '1.50 ×', met: true })
-    const [missed] = judged('small', [measured('squall', [30.1]), measured('haproxy', [20])])
+    expect(verdict).toMatchObject({ target: '≤ 0.5 ×', measured: '0.50 ×', met: true })
+    const [missed] = judged('small', [measured('squall', [30.4]), measured('envoy', [60])])
     expect(missed!.met).toBe(false)
-    expect(verdictTable([verdict!, missed!])).toMatch(/1\.50 × \| +met \|\n.*\*\*missed\*\* \|$/)
+    expect(verdictTable([verdict!, missed!])).toMatch(/0\.50 × \| +met \|\n.*\*\*missed\*\* \|$/)
   })
 
   it('ask for more where more is better', () => {
