@@ -108,8 +108,9 @@ export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | unde
   }
   const status = statusOf(annotations[`${prefix}status`], container)
   if (container === undefined) {
-    const asks = (annotations[`${prefix}inject`] ?? labels[`${prefix}inject`]) === 'true'
-    return asks && !isWindows(pod)
+    const asks = [annotations, labels].map((each) => each[`${prefix}inject`])
+    const isMeant = asks.includes('true') && !asks.includes('false') && phaseOf(pod) !== 'ended'
+    return isMeant && !isWindows(pod)
       ? { ...common, ...status, sidecar: 'absent', adminPort: ADMIN_PORT }
       : undefined
   }

@@ -24,6 +24,18 @@ test('squall stop asks the API server for injected pods only, and for all with -
   expect(all.out).toContain('stopped: confirmed by 2 of 2 pods')
 })
 
+test.each([
+  ['that has ended', {}, { phase: 'Failed', reason: 'Evicted' }],
+  ['whose label declines the sidecar', { 'squall.dev/inject': 'false' }, { phase: 'Running' }],
+])('squall status expects no sidecar in a pod %s', async (_, labels, status) => {
+  const shop = opened(await startCluster('shop'))
+  const metadata = { labels, annotations: { 'squall.dev/inject': 'true' } }
+  shop.api.put(`${PODS}/shop-1`, { metadata, status })
+  const { code, out } = await shop.status('-n', 'shop')
+  expect(code, out).toBe(0)
+  expect(out).toContain('no pod in shop has or requests a sidecar')
+})
+
 test('the label of the injector is added to the labels of --selector', async () => {
   const shop = opened(await startCluster('shop'))
   await shop.addPod('shop-1')
