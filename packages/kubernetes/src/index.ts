@@ -2,6 +2,7 @@ export {
   annotationPrefixFlag,
   clientFor,
   CLUSTER_FLAGS,
+  clusterFlags,
   clusterOf,
   type ClusterOptions,
   parseObjectName,

@@ -2,6 +2,7 @@ import {
   armedText,
   asKubeError,
   clientFor,
+  clusterFlags,
   type ClusterOptions,
   endOf,
   findArmedProduction,
@@ -189,7 +190,7 @@ async function productionCheck(
 async function namespaceChecks(
   client: KubeClient,
   namespace: string,
-  { selector, prefix, readToken }: ClusterOptions,
+  { selector, prefix, readToken, ...choice }: ClusterOptions,
   forbidden: string | undefined,
 ): Promise<readonly Check[]> {
   const scope = { namespace, selector, prefix, readToken }
@@ -202,11 +203,12 @@ async function namespaceChecks(
   const silent = problemsOf(reports, ({ trouble, pod }) =>
     pod.sidecar === 'ended' ? undefined : trouble,
   )
-  const status = `squall status -n ${namespace} shows each`
+  const place = `-n ${namespace}${clusterFlags(choice)}`
+  const status = `squall status ${place} shows each`
   const hasAsked = reports.some(({ state }) => state !== undefined)
   return [
     byProblems('sidecars run', `${reports.length} in ${namespace}`, silent, status),
-    ...sidecarChecks(reports, namespace, servicesTrouble, status).map((each) =>
+    ...sidecarChecks(reports, namespace, servicesTrouble, place).map((each) =>
       each.result === 'passed' && !hasAsked
         ? skipped(each.check, 'no sidecar responded', status)
         : each,
@@ -218,8 +220,9 @@ function sidecarChecks(
   reports: readonly SidecarReport[],
   namespace: string,
   servicesTrouble: string | undefined,
-  status: string,
+  place: string,
 ): readonly Check[] {
+  const status = `squall status ${place} shows each`
   const of = (test: PodTest): readonly string[] => problemsOf(reports, test)
   const asked = reports.filter(({ state }) => state !== undefined).length
   const count = `${asked} of ${reports.length} in ${namespace}`
@@ -242,7 +245,7 @@ function sidecarChecks(
       'rules may act',
       `armed: ${count}`,
       of(({ state }) => (state === undefined || state.armed ? undefined : armedText(state))),
-      `${remedies(reports, namespace)}; ${status}`,
+      `${remedies(reports, place)}; ${status}`,
     ),
     servicesTrouble === undefined || warned.length > 0
       ? byProblems(noWarnings, count, warned, status)
@@ -260,10 +263,10 @@ function problemsOf(reports: readonly SidecarReport[], test: PodTest): readonly 
 }
 
 /** Returns how the rules of sidecars are armed again. */
-function remedies(reports: readonly SidecarReport[], namespace: string): string {
+function remedies(reports: readonly SidecarReport[], place: string): string {
   const by = new Set(reports.flatMap(({ state }) => state?.reasons.map((each) => each.by) ?? []))
   const all = [
-    by.has('stopped') ? `end the stop with squall resume -n ${namespace}` : undefined,
+    by.has('stopped') ? `end the stop with squall resume ${place}` : undefined,
     by.has('environment') ? 'use a namespace that is not production' : undefined,
     by.has('file') ? 'remove enabled: false from the rules' : undefined,
   ].filter((each) => each !== undefined)

@@ -43,7 +43,12 @@ import { stopsOf } from '../kube/stop-sidecars.ts'
 import type { InjectedPod } from '../kube/injected-pod.ts'
 import { sawBudget } from '../kube/budget.ts'
 import { readCheckedRules, invalidCombination, invalidFile, invalidOption, UsageError } from '#cli'
-import { rejectOverBudget, rejectProductionNamespace } from './cluster-options.ts'
+import {
+  clusterFlags,
+  rejectOverBudget,
+  rejectProductionNamespace,
+  resumeFlags,
+} from './cluster-options.ts'
 import type { ApplyRequest } from '../commands/apply.ts'
 import { inContexts } from './contexts.ts'
 import { openPods, podLines } from '../kube/progress-output.ts'
@@ -184,7 +189,8 @@ async function planWrite(run: Run, pods: readonly InjectedPod[]) {
     const selectors = stops?.map(({ selector }) => selector)
     const only = selectors?.every((each) => each !== undefined) === true
     const who = only ? `pods with ${foreign(selectors.join(' or '))} are` : `${namespace} is`
-    const resume = asInvoked(`squall resume -n ${namespace}`)
+    const more = resumeFlags(request.cluster, name, request.unlabelled)
+    const resume = asInvoked(`squall resume -n ${namespace}${more}`)
     run.warn(`${who} stopped: no rule acts${only ? ' in them' : ''} until ${resume}`)
   }
   run.warn(gitOpsWarning(before, 'the rules'))
@@ -248,10 +254,11 @@ function hasFailed({ progress, isReverted }: Outcome, { request, signal }: Run):
 }
 
 function outcomeText({ target, progress, isReverted }: Outcome, { request, signal }: Run): string {
-  const { wait, dryRun, timeoutMs, min, all } = request
+  const { wait, dryRun, timeoutMs, min, all, cluster } = request
   const { namespace, configMap } = target
   if (dryRun) return `${target.text.trimEnd()}\n`
-  const status = asInvoked(`squall status -n ${namespace}`)
+  const place = `-n ${namespace}${clusterFlags(cluster)}`
+  const status = asInvoked(`squall status ${place}`)
   if (progress.size === 0) {
     return `no pod in ${namespace} reads the configmap ${configMap}; list sidecars with: ${status}\n`
   }
@@ -270,7 +277,7 @@ function outcomeText({ target, progress, isReverted }: Outcome, { request, signa
       : isWaiting && isEnough(progress, min)
         ? `enough pods have the rules (--min ${min}%)\n`
         : isWaiting
-          ? `timed out after ${timeoutMs / 1000} s; check again with ${status}, and read the log with kubectl logs -n ${namespace} POD -c squall\n`
+          ? `timed out after ${timeoutMs / 1000} s; check again with ${status}, and read the log with kubectl logs ${place} POD -c squall\n`
           : ''
   return `${head}${podLines(openPods(progress, 'applied'), all, ({ name }) => name)}${next}`
 }

@@ -1,4 +1,5 @@
 import { objectName } from '../injector/value-checks.ts'
+import { RULES_CONFIG_MAP } from '../injector/injected-names.ts'
 import type { ClusterChoice } from '../kube/connect.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { askBudget, type BudgetOptions, sawBudget, SYSTEM_NAMESPACE } from '../kube/budget.ts'
@@ -25,7 +26,7 @@ import {
   UsageError,
   type Values,
 } from '#cli'
-import { interruption, readVersion } from '#base'
+import { interruption, readVersion, shellWord } from '#base'
 import { inParallel } from '../kube/in-parallel.ts'
 import { CONFIG_MAPS, metadataOf, type NamedRef, NAMESPACES } from '../kube/resources.ts'
 import type { ProductionCheck } from '#rules'
@@ -60,6 +61,7 @@ export function isEveryNamespace(
 
 const PREFIX = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/$/
 const MAX_SELECTOR = 2_000
+const PREFIX_DEFAULT = 'squall.dev/'
 
 /** Returns the options about the cluster. */
 export function clusterOf(
@@ -91,6 +93,29 @@ export function clusterOf(
     readToken,
     env,
   }
+}
+
+/** Returns the flags by which a suggested command reaches the same cluster. */
+export function clusterFlags({ kubeconfig, context }: ClusterChoice): string {
+  return flagsText({ kubeconfig, context })
+}
+
+/** Returns the flags by which `squall resume` finds the ConfigMaps that a stop was written into. */
+export function resumeFlags(
+  { prefix, ...choice }: ClusterOptions,
+  configMap: string,
+  unlabelled: boolean,
+): string {
+  const more = flagsText({
+    configmap: configMap === RULES_CONFIG_MAP ? undefined : configMap,
+    'annotation-prefix': prefix === PREFIX_DEFAULT ? undefined : prefix,
+  })
+  return `${clusterFlags(choice)}${more}${unlabelled ? ' --unlabelled' : ''}`
+}
+
+function flagsText(flags: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(flags).filter(([, value]) => value !== undefined)
+  return given.map(([name, value = '']) => ` --${name} ${shellWord(value)}`).join('')
 }
 
 function parseSelector({ text, source }: FlagInput): string {
@@ -195,7 +220,7 @@ export async function namespaceLabels(
 export function annotationPrefixFlag(title: string) {
   return group(title, {
     annotationPrefix: one('prefix', "prefix of the injector's annotations", parsePrefix, {
-      default: 'squall.dev/',
+      default: PREFIX_DEFAULT,
     }),
   })
 }

@@ -14,7 +14,7 @@ import {
 } from '../kube/status-text.ts'
 import { fitLine, type Line, openTerminal, type Output, textLine } from '#cli'
 import type { StatusRequest } from '../commands/status.ts'
-import { withClient } from './cluster-options.ts'
+import { clusterFlags, withClient } from './cluster-options.ts'
 import { inContexts } from './contexts.ts'
 import { FAILED, jsonText } from './rollout.ts'
 
@@ -60,7 +60,8 @@ async function readStatus(
   }
   const options = { ...check, prefix: cluster.prefix }
   const { found, trouble } = await findArmedProduction(client, armed, options, { signal })
-  return { ...overview, production: found, productionTrouble: trouble }
+  const place = clusterFlags(cluster)
+  return { ...overview, production: found, productionTrouble: trouble, place }
 }
 
 /** Configures the source and the output of a watch. */

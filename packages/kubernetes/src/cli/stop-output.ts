@@ -7,6 +7,7 @@ import type { NamedRef } from '../kube/resources.ts'
 import type { StopChange } from '../kube/stop-sidecars.ts'
 import { openPods, podLines } from '../kube/progress-output.ts'
 import type { StopRequest } from '../commands/stop.ts'
+import { resumeFlags } from './cluster-options.ts'
 import { jsonText, type Rollout } from './rollout.ts'
 
 /** A run of `squall stop` or `squall resume`, and its results so far. */
@@ -79,11 +80,12 @@ export function stopText(run: StopRun): string {
   // Where all pods were already stopped, only a resume without a selector ends that.
   const isCovered = [...changes.values()].every(({ change }) => change === 'unchanged')
   const only = selector === undefined || isCovered ? '' : ` -l '${selector}'`
+  const found = resumeFlags(request.cluster, request.configMap, request.unlabelled)
   if (request.action === 'stop' && !dryRun && failed < changes.size) {
     if (namespace === undefined && request.onlyProduction === undefined) lines.push(UNCOVERED)
     lines.push(
       request.onlyProduction === undefined
-        ? asInvoked(`to resume: squall resume ${where}${only}\n`)
+        ? asInvoked(`to resume: squall resume ${where}${only}${found}\n`)
         : asInvoked(UNTIL_NO_PRODUCTION),
     )
   }

@@ -10,6 +10,8 @@ export interface Status extends Awaited<ReturnType<typeof sidecarOverview>> {
   readonly production: readonly ArmedProduction[]
   /** The reason why labels of namespaces could not be read. */
   readonly productionTrouble: string | undefined
+  /** The flags by which a suggested command reaches the same cluster. */
+  readonly place: string
 }
 
 const HEAD = ['NAMESPACE', 'POD', 'MODE', 'STATE', 'RULES', 'DIGEST', 'SAMPLED'] as const
@@ -104,16 +106,19 @@ export function statusNotes(status: Status): readonly string[] {
 }
 
 /** Returns the notes that are about no pod alone. */
-function clusterNotes({ production, productionTrouble, servicesTrouble }: Status) {
+function clusterNotes({ production, productionTrouble, servicesTrouble, place }: Status) {
   const troubles = [productionTrouble, servicesTrouble].filter((each) => each !== undefined)
-  return [...production.map(productionNote), ...troubles.map(plain)]
+  return [...production.map((each) => productionNote(each, place)), ...troubles.map(plain)]
 }
 
-function productionNote({ namespace, armed, why, isAllowed }: ArmedProduction): string {
+function productionNote(
+  { namespace, armed, why, isAllowed }: ArmedProduction,
+  place: string,
+): string {
   const count = armed === 1 ? '1 sidecar is' : `${armed} sidecars are`
   const head = `production: ${count} armed in namespace ${plain(namespace)}`
   if (isAllowed) return `${head}, which its owner allows: ${why}`
-  return `${head}: ${why}; end faults with ${asInvoked(`squall stop -n ${plain(namespace)}`)}`
+  return `${head}: ${why}; end faults with ${asInvoked(`squall stop -n ${plain(namespace)}${place}`)}`
 }
 
 function sampledOf({ rules }: SidecarReport): number {

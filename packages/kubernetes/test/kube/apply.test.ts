@@ -128,7 +128,9 @@ test('a pod that hears of nothing lets the wait end with the next step', async (
   const { code, out } = await shop.apply('-f', await write(failing('first')), '--timeout', '3s')
   expect(code).toBe(1)
   expect(out).toMatch(/rules loaded in 1 of 2 pods\n {2}shop-2: waiting, still has /)
-  expect(out).toContain('timed out after 3 s; check again with npx mcp-squall status -n shop')
+  const place = `-n shop --kubeconfig ${shop.kubeconfig}`
+  expect(out).toContain(`timed out after 3 s; check again with npx mcp-squall status ${place}, `)
+  expect(out).toContain(`read the log with kubectl logs ${place} POD -c squall\n`)
 })
 
 test('only sidecars that read this are waited for', async () => {

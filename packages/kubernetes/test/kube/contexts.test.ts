@@ -121,6 +121,24 @@ test('a stop by SQUALL_CONTEXTS reaches the clusters, and no sidecar of this mac
   expect(await armed('west')).toMatch(/west-1 .*disarmed/)
 })
 
+test('the suggested resume ends the stop in the same cluster and ConfigMap', async () => {
+  const { east, west, file } = await stage()
+  const run = (line: string) => startProgram(line.split(' '), { KUBECONFIG: file }, { here: true })
+  const more = '--configmap canary-rules --unlabelled --annotation-prefix squall.dev/'
+  const stopped = await run(`stop -n shop --contexts east,west ${more}`)
+  const lines = stopped.stdout.matchAll(/^to resume: npx mcp-squall (.+)$/gm)
+  const suggested = [...lines].flatMap(([, line = '']) => line).toSorted((a, b) => (a < b ? -1 : 1))
+  expect(suggested).toEqual(
+    ['east', 'west'].map(
+      (each) => `resume -n shop --context ${each} --configmap canary-rules --unlabelled`,
+    ),
+  )
+  const { code, stdout } = await run(suggested[0] ?? '')
+  expect(code, stdout).toBe(0)
+  expect(east.rules('canary-rules')['squall-stop']).toBe('{"stops":[]}\n')
+  expect(west.rules('canary-rules')['squall-stop']).toContain('"at"')
+})
+
 test.each([
   ['--contexts east,west', { SQUALL_CONTEXT: 'gone' }, ['east', 'west']],
   ['--context west', { SQUALL_CONTEXTS: 'east,gone' }, ['west']],

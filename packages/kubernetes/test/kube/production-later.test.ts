@@ -32,7 +32,7 @@ test('squall status names the armed sidecars of a namespace that is production n
   const { code, out } = await shop.status()
   expect(code).toBe(1)
   expect(out).toContain(
-    'production: 2 sidecars are armed in namespace shop: the label environment of the namespace shop, "Prod-EU" counts as production (it matches prod*); end faults with npx mcp-squall stop -n shop\n',
+    `production: 2 sidecars are armed in namespace shop: the label environment of the namespace shop, "Prod-EU" counts as production (it matches prod*); end faults with npx mcp-squall stop -n shop --kubeconfig ${shop.kubeconfig}\n`,
   )
   const json = JSON.parse((await shop.status('--json')).out) as { ok: boolean; production: object }
   expect(json).toMatchObject({ ok: false, production: [{ namespace: 'shop', armed: 2 }] })

@@ -14,7 +14,9 @@ test('an empty stop key stops all pods until squall resume removes it', async ()
   })
   const stopped = await shop.stop('-n', 'shop', '-l', 'app=shop')
   expect(stopped.out).toContain('configmap squall-rules in shop: unchanged')
-  expect(stopped.out).toContain('to resume: npx mcp-squall resume -n shop\n')
+  expect(stopped.out).toContain(
+    `to resume: npx mcp-squall resume -n shop --kubeconfig ${shop.kubeconfig}\n`,
+  )
   const { code, out } = await shop.resume('-n', 'shop')
   expect(out).toContain('configmap squall-rules in shop: resumed')
   expect(code).toBe(0)
