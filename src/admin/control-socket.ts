@@ -8,8 +8,8 @@ import { PRE_STOP_PATH } from './control-paths.ts'
 export interface Controlled {
   /** Ends all faults; traffic is served as before. */
   disarm(): void
-  /** Resolves to true while any upstream accepts connections. */
-  upstreamAccepts(): Promise<boolean>
+  /** Resolves to true while any upstream accepts connections; to undefined without an upstream. */
+  upstreamAccepts(): Promise<boolean | undefined>
 }
 
 const MAX_HEADER_BYTES = 4 * 1024
@@ -61,13 +61,15 @@ async function handle(
   // At once, before any wait: a terminating pod must not fail because of faults.
   controlled.disarm()
   const until = performance.now() + wait
-  while (await controlled.upstreamAccepts()) {
+  for (;;) {
+    const accepts = await controlled.upstreamAccepts()
+    if (accepts === false) return end(response, 200, 'disarmed; the upstream has exited')
     if (closing.aborted || performance.now() >= until) {
-      return end(response, 200, 'disarmed; the upstream is still running')
+      const why = accepts ? 'the upstream is still running' : 'there is no upstream to wait for'
+      return end(response, 200, `disarmed; ${why}`)
     }
     await sleep(POLL_MS)
   }
-  end(response, 200, 'disarmed; the upstream has exited')
 }
 
 function end(response: ServerResponse, status: number, text: string): void {

@@ -139,9 +139,10 @@ export class Sidecar {
     return { ready: true, reason: 'listening, and the upstream accepts connections', listening }
   }
 
-  /** Returns true when the upstream of at least one listener accepts connections. */
-  async upstreamAccepts(): Promise<boolean> {
-    return (await this.upstreams()).some(({ accepts }) => accepts)
+  /** Returns true when any upstream accepts connections; undefined where there is none. */
+  async upstreamAccepts(): Promise<boolean | undefined> {
+    const upstreams = await this.upstreams()
+    return upstreams.length === 0 ? undefined : upstreams.some(({ accepts }) => accepts)
   }
 
   /** Starts a server for a client at pipes. Throws a `StartError`. */

@@ -30,7 +30,7 @@ const OPERATION = operation({
   },
   note: `
 Run this command in the preStop hook of the sidecar container. It returns once the upstream has exited,
-or after --stop-wait. Kubernetes then stops the sidecar.`,
+or after --stop-wait; with outgoing routes only, after --stop-wait. Kubernetes then stops the sidecar.`,
   parse: ({ control: socketPath, stopWait: waitMs }) => ({ socketPath, waitMs }),
 })
 

@@ -6,7 +6,10 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { preStopCommand } from '../../../src/cli/commands/pre-stop.ts'
 import { waitReadyCommand } from '../../../src/cli/commands/wait-ready.ts'
 import { failing } from '../../live/rules-directory.ts'
-import { askedBy } from '../../support/commands/command-line.ts'
+import { assemble } from '../../../src/sidecar/assemble.ts'
+import type { RunOptions } from '../../../src/sidecar/run-options.ts'
+import { createLogger } from '../../../src/telemetry/log.ts'
+import { asked, askedBy } from '../../support/commands/command-line.ts'
 import { freePort, responding, startUpstream } from '../../support/wire.ts'
 import { type RuledSquall, startProgram, startSquall } from '../../support/commands.ts'
 
@@ -63,16 +66,33 @@ describe('pre-stop', () => {
     expect(await stopped).toEqual([0, 'disarmed; the upstream has exited'])
   })
 
+  test('waits the whole time where no upstream shows that the pod has ended', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'squall-control-'))
+    closers.push(() => rm(directory, { recursive: true }))
+    const socketPath = join(directory, 'control.sock')
+    const app = await startUpstream(responding('fine'))
+    closers.push(() => app.close())
+    const route = `127.0.0.1:0=127.0.0.1:${app.port}`
+    const args = ['run', '--outbound', route, '--admin', 'off', '--control', `unix:${socketPath}`]
+    const logger = createLogger({ level: 'error', format: 'json' })
+    const running = await assemble(asked(args) as RunOptions, logger)
+    closers.push(() => running.close())
+    const begun = performance.now()
+    const result = [0, 'disarmed; there is no upstream to wait for']
+    expect(await preStop(socketPath, '600ms')).toEqual(result)
+    expect(performance.now() - begun).toBeGreaterThanOrEqual(600)
+  })
+
   test('the socket is for its owner alone, and does nothing else', async () => {
     const { socketPath, ruled } = await controlled()
     expect((await stat(socketPath)).mode & 0o777).toBe(0o600)
     const ask = (method: string, path: string): Promise<number> =>
       new Promise((resolve, reject) => {
-        const asked = request({ socketPath, method, path, agent: false }, (response) => {
+        const sent = request({ socketPath, method, path, agent: false }, (response) => {
           response.resume()
           resolve(response.statusCode!)
         })
-        asked.on('error', reject).end()
+        sent.on('error', reject).end()
       })
     expect(await ask('GET', '/pre-stop')).toBe(404)
     expect(await ask('POST', '/api/disarm')).toBe(404)

@@ -88,8 +88,9 @@ export function sidecarVolumes({ options, settings, tls }: Plan): readonly Volum
 }
 
 function sidecarEnv(plan: Plan): readonly EnvVar[] {
-  const { settings, mode, probes, options } = plan
-  const { stopWait } = shutdownTimes(plan.graceSeconds)
+  const { settings, mode, probes, options, native, ports } = plan
+  // Nothing shows when a pod without a server has ended; native sidecars are stopped after it.
+  const stopWait = native && ports.length === 0 ? 0 : shutdownTimes(plan.graceSeconds).stopWait
   const fromSecret = (name: string, key: string): EnvVar => ({
     name,
     valueFrom: { secretKeyRef: { name: settings.adminSecret, key, optional: true } },

@@ -240,6 +240,14 @@ describe('the sidecar', () => {
     }
   })
 
+  it.each([
+    [28, '20s'],
+    [33, '0s'],
+  ])('of Kubernetes 1.%i waits %s for a pod without a server to end', (minor, wait) => {
+    const calling = podOf({ outbound: 'db:5432' }, { containers: [{ name: 'agent' }] })
+    expect(envOf(inject(calling, contextOf({ minor })))['SQUALL_STOP_WAIT']).toBe(wait)
+  })
+
   it('reads one key of a ConfigMap, beside the stop key', () => {
     const { pod } = inject(podOf({ rules: 'chaos', 'rules-key': 'shop.yaml' }))
     expect(pod.spec?.volumes?.[0]).toEqual({
