@@ -14,7 +14,7 @@ export interface LiveSources {
   readonly tools: ToolsSource
   readonly samples: ErrorSamples | undefined
   readonly outbound?: OutboundCounts | undefined
-  readonly agents?: Pick<AgentSource, 'watch'> | undefined
+  readonly agents?: Pick<AgentSource, 'counts'> | undefined
   readonly state: () => LiveEvent['state']
 }
 
@@ -55,7 +55,7 @@ export function liveSnapshots({
         latency: latency.get(null),
         errors: showErrors(samples, SHOWN_ERRORS),
         ...(outbound !== undefined && { destinations: showDestinations(outbound) }),
-        ...(agents !== undefined && { tasks: agents.watch.size }),
+        ...(agents !== undefined && { tasks: agents.counts.open }),
       }
       // An object without its end, to which the faults are added.
       const json = JSON.stringify(moment).slice(0, -1)

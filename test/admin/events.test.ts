@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { InjectedFaultEntry } from '../../src/listener/faults/fault-report.ts'
-import type { LiveEvent } from '../../src/admin/contract/api.ts'
+import type { LiveEvent, Tasks } from '../../src/admin/contract/api.ts'
 import { OutboundCounts } from '../../src/telemetry/outbound-counts.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { NOW } from './api-setup.ts'
 import { type EventReader, readEvents } from './event-reader.ts'
 import { startSquall } from '../support/commands.ts'
+import { call as post } from '../support/wire.ts'
 
 const opened = closers()
 const MOST = 16
@@ -51,6 +52,22 @@ describe('the event stream', () => {
       { destination: 'db:5432', open: 2, ok: 1, real: 1, injected: 2, sent: 7, received: 0 },
     ])
     expect(await (await listen(none.url)).next()).not.toHaveProperty('destinations')
+  })
+
+  it('counts the open tasks of agents as `/api/tasks` does, without handshakes', async () => {
+    const flags = ['--task-window', '60s']
+    const { squall } = opened(await startSquall({ rules: RULES, flags }))
+    const place = { port: squall.port, host: '127.0.0.1' }
+    const message = { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} }
+    await post(place, message)
+    const open = async () => {
+      const { tasks } = (await (await listen(squall.admin)).next()) as LiveEvent
+      const shown = (await (await fetch(`${squall.admin}/api/tasks`)).json()) as Tasks
+      return [tasks, shown.open]
+    }
+    expect(await open()).toEqual([0, 0])
+    await post(place, { ...message, method: 'tools/call', params: { name: 'search' } })
+    expect(await open()).toEqual([1, 1])
   })
 
   it('sends everything at first, and then the changes', async () => {
