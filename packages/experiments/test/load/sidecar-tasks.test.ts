@@ -44,3 +44,24 @@ it('a load with a gate on verdicts does not count those of earlier calls', async
   const agents = await began!.ended(undefined, wait)
   expect(agents.totals['duplicate_execution']).toBe(0)
 })
+
+it('the findings of a load come after those of agents, however many the load has', async () => {
+  const { watch, counts } = watched()
+  const tasks = showTasks({ watch, counts, ids: new ShownIds() }, new URLSearchParams())
+  const about = {
+    kind: 'gave_up',
+    severity: 'high',
+    taskKind: 'header',
+    tool: 'book',
+    of: 9,
+  } as const
+  const texts = { sentence: '', advice: '', calls: [] }
+  const findings = [
+    { ...about, ...texts, source: 'load', count: 9 },
+    { ...about, ...texts, source: 'agent', severity: 'low', count: 3 },
+  ] as const
+  const wait = { signal: AbortSignal.abort(), begins: undefined }
+  const load = await watchTasks(() => Promise.resolve([{ name: 'pod', tasks, findings }]), [], wait)
+  const agents = await load!.ended(undefined, wait)
+  expect(agents.findings?.map(({ source }) => source)).toEqual(['agent', 'load'])
+})

@@ -58,7 +58,9 @@ export function mergedFindings(findings: readonly Found[]): readonly Found[] {
     const sentence = `${most.sentence.replace(/ In all, .*$/, '')} In all, ${count} of ${of}.`
     byKey.set(key, known === undefined ? each : { ...most, count, of, sentence })
   }
-  const rank = ({ severity }: Found): number => SEVERITIES.indexOf(severity)
+  // Findings about a load come last, as in those of a sidecar.
+  const rank = ({ severity, source }: Found): number =>
+    SEVERITIES.indexOf(severity) + (source === 'load' ? SEVERITIES.length : 0)
   const all = [...byKey.values()].sort((a, b) => rank(a) - rank(b) || b.count - a.count)
   return all.slice(0, MAX_FINDINGS)
 }
