@@ -114,6 +114,26 @@ test('runs that are years apart merge into a line of bounded length', async () =
   expect(mergeResults([one, later]).timeline.points.length).toBeLessThanOrEqual(3600)
 })
 
+test('the tools that were not called and the faults that were missed are those of all loads', async () => {
+  const [one, two] = (await shards(2, 4)) as [LoadResult, LoadResult]
+  const called = one.tools[0]!.tool
+  const why = 'destructive' as const
+  const first = {
+    ...one.run,
+    leftOut: [
+      { tool: 'pay', why },
+      { tool: called, why },
+    ],
+  }
+  const second = { ...two.run, leftOut: [{ tool: 'refund', why }], missedFaults: 5 }
+  const { run } = mergeResults([
+    { ...one, run: first },
+    { ...two, run: second },
+  ])
+  expect(run.leftOut?.map(({ tool }) => tool)).toEqual(['pay', 'refund'])
+  expect(run.missedFaults).toBe(5)
+})
+
 test('a result that is given twice is rejected', async () => {
   const server = open(await startUpstream('scripted', () => 'ok'))
   const result = await load({ url: server.url, pace: { clients: 1, tasks: 3 } })

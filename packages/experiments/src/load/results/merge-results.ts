@@ -10,6 +10,7 @@ import {
   type HeldStreams,
   LOAD_SCHEMA,
   type LoadResult,
+  type RunInfo,
   type ToolResult,
 } from './result.ts'
 import { evaluateSlo, parseSlo } from './slo.ts'
@@ -25,7 +26,6 @@ export function mergeResults(results: readonly LoadResult[]): LoadResult {
   const counts = results.reduce((sum, each) => sumCounts(sum, each.counts), noCounts())
   const indicators = indicatorsOf(counts)
   const gates = [...new Set(results.flatMap(({ slo }) => slo.map(({ gate }) => gate)))]
-  const ends = results.map(({ run }, i) => starts[i]! + run.durationMs)
   const errors = new ErrorCounts()
   const faults = new FaultRecorder()
   const histogram = new Histogram()
@@ -40,24 +40,17 @@ export function mergeResults(results: readonly LoadResult[]): LoadResult {
     ({ run, agents }) => run.shard === undefined && agents !== undefined,
   )
   const agents = isWhole ? sumAgents(results.flatMap((each) => each.agents ?? [])) : undefined
-  const { shard: _, ...run } = first.run
+  const tools = mergedTools(results.flatMap((each) => each.tools))
   const merged: Omit<LoadResult, 'slo'> = {
     schema: first.schema,
     squall: first.squall,
-    run: {
-      ...run,
-      target: [...new Set(results.map((each) => each.run.target))].join(', '),
-      startedAt: new Date(start).toISOString(),
-      durationMs: Math.max(...ends) - start,
-      complete: results.every((each) => each.run.complete),
-      mergedFrom: results.reduce((sum, each) => sum + (each.run.mergedFrom ?? 1), 0),
-    },
+    run: mergedRun(results, tools),
     counts,
     indicators,
     arrivals: sumOf(results.map((each) => each.arrivals)),
     errors: errors.list(),
     latency,
-    tools: mergedTools(results.flatMap(({ tools }) => tools)),
+    tools,
     faults: faults.list(),
     timeline: mergeTimelines(
       results.map(({ timeline }) => timeline),
@@ -96,6 +89,27 @@ function firstOfWhole(results: readonly LoadResult[]): LoadResult {
 /** Returns what decides the calls of a load, which its shards share. */
 function callsOf({ run: { seed, model, options } }: LoadResult): string {
   return JSON.stringify({ seed, model, ...options, slo: undefined, headers: undefined })
+}
+
+/** Describes several runs as one. Tools that one of them called are not left out. */
+function mergedRun(results: readonly LoadResult[], tools: readonly ToolResult[]): RunInfo {
+  const runs = results.map(({ run }) => run)
+  const { shard: _, leftOut: __, ...first } = runs[0]!
+  const starts = runs.map(({ startedAt }) => Date.parse(startedAt))
+  const start = Math.min(...starts)
+  const missed = runs.flatMap(({ missedFaults }) => missedFaults ?? [])
+  const leftOut = new Map(runs.flatMap((run) => run.leftOut ?? []).map((each) => [each.tool, each]))
+  for (const { tool } of tools) leftOut.delete(tool)
+  return {
+    ...first,
+    target: [...new Set(runs.map(({ target }) => target))].join(', '),
+    startedAt: new Date(start).toISOString(),
+    durationMs: Math.max(...runs.map(({ durationMs }, i) => starts[i]! + durationMs)) - start,
+    complete: runs.every(({ complete }) => complete),
+    mergedFrom: runs.reduce((sum, run) => sum + (run.mergedFrom ?? 1), 0),
+    ...(missed.length > 0 && { missedFaults: missed.reduce((sum, count) => sum + count, 0) }),
+    ...(leftOut.size > 0 && { leftOut: [...leftOut.values()] }),
+  }
 }
 
 function mergedTools(parts: readonly ToolResult[]): ToolResult[] {
