@@ -7,7 +7,6 @@ import { isError } from '../../telemetry/outcome-index.ts'
 import { tapQuery } from './call-schemas.ts'
 import type { VerdictLine } from './api.ts'
 import { agentsQuery, verdictQuery } from './task-schemas.ts'
-import type { Finding } from '../../agents/findings.ts'
 import { VERDICT_NAMES } from '../../agents/verdicts.ts'
 import { readInstant } from '../../base/instant.ts'
 
@@ -50,9 +49,11 @@ export function parseVerdictFilter(query: URLSearchParams): LineFilter<Filtered>
   ])
 }
 
+type OfClient = { readonly client?: string | undefined }
+
 /** Reads the filters of a query. Throws a `CallFilterError`. */
 export function parseAgentsFilter(query: URLSearchParams) {
-  const passes = parseFilter<Finding>(query, Object.keys(agentsQuery.properties), [
+  const passes = parseFilter<OfClient>(query, Object.keys(agentsQuery.properties), [
     globs(query, 'client', ({ client }) => [client ?? '']),
     words(query, 'all', ['true', 'false'], () => query.get('all') ?? ''),
   ])

@@ -6,6 +6,7 @@ import {
   askAdmin,
   checkResponse,
   endpointText,
+  parseAgentsFilter,
 } from '#admin-api'
 import { quoted } from '#base'
 import { invalidFile, paintLine, readText, type RequestOf, writeText } from '#cli'
@@ -40,7 +41,8 @@ async function agents(request: AgentsRequest): Promise<number> {
   const found = await askAll(request, all || save !== undefined || saved !== undefined)
   if (save !== undefined)
     await writeText(save, '--save', `${JSON.stringify({ schema: SCHEMA, ...found })}\n`)
-  const differences = saved && compare(saved, found)
+  const { passes } = parseAgentsFilter(new URLSearchParams(request.query))
+  const differences = saved && compare(saved, found, passes)
   const shown = all ? found : { ...found, findings: found.findings.slice(0, SHOWN), rest: [] }
   await writeText(out, '--out', written(request, { agents: shown, differences }))
   return differences?.some(isWorse) === true ? 1 : 0

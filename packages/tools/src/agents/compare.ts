@@ -23,13 +23,23 @@ const RARE = 0.05
 const NONE: Share = { count: 0, of: 0 }
 const ORDER = ['new', 'worse', 'untested', 'same', 'better', 'gone'] as const
 
-/** Compares findings with those that were saved, the worst first. */
-export function compare(saved: Agents, agents: Agents): readonly Difference[] {
+/**
+ * Compares findings with those that were saved, the worst first. Leaves out saved findings that
+ * `passes` rejects, unless they are about another version of a client among the findings.
+ */
+export function compare(
+  saved: Agents,
+  agents: Agents,
+  passes: (finding: Finding) => boolean = () => true,
+): readonly Difference[] {
   const before = sharesOf(saved)
   const now = sharesOf(agents)
   const known = new Set(saved.findings.map(keyOf))
   const found = new Set(agents.findings.map(keyOf))
-  const gone = saved.findings.filter((each) => !found.has(keyOf(each)))
+  const names = new Set([...agents.findings, ...agents.rest].map(nameOf))
+  const gone = saved.findings.filter(
+    (each) => !found.has(keyOf(each)) && (names.has(nameOf(each)) || passes(each)),
+  )
   const all = [...oneEach(agents.findings), ...oneEach(gone)]
   const differences = all.map((finding): Difference => {
     const key = keyOf(finding)
@@ -69,8 +79,13 @@ function sharesOf({ findings, rest }: Agents): ReadonlyMap<string, Share> {
 }
 
 /** Versions of one client are compared with each other. */
-function keyOf({ kind, client = '', taskKind, tool }: Habit): string {
-  return JSON.stringify([kind, client.replace(/ v?\d\S*$/, ''), taskKind, tool])
+function keyOf({ kind, client, taskKind, tool }: Habit): string {
+  return JSON.stringify([kind, nameOf({ client }), taskKind, tool])
+}
+
+/** Returns the name of a client without its version. */
+function nameOf({ client = '' }: { readonly client?: string | undefined }): string {
+  return client.replace(/ v?\d\S*$/, '')
 }
 
 /** Returns the two-sided probability of Fisher's exact test. */

@@ -64,6 +64,8 @@ it('is a gate against saved findings: new ones end it with 1', async () => {
   const same = await run('--against', file)
   expect(same.code).toBe(0)
   expect(same.stdout).toContain('same: 3 of 3 before, 3 of 3 now (p = 1.000)')
+  const nobody = await run('--against', file, '--client', 'nobody*')
+  expect(nobody.stdout.split('\n')).toEqual([expect.stringContaining('No new or worse'), ''])
   await givesUp('bad too', 3)
   const worse = await run('--against', file)
   expect(worse.code).toBe(1)

@@ -73,3 +73,14 @@ it('compares versions of a client, and clients whose names have several words', 
   const [one, other] = compare(before, agents([finding('a', 50, 100, 'My Tester')]))
   expect([one?.change, other?.change]).toEqual(['new', 'untested'])
 })
+
+it('leaves out saved findings about clients that were not asked for', () => {
+  const before = agents([finding('a', 3, 3), finding('b', 3, 3, 'other 1.0')])
+  const asked = ({ client }: { client?: string | undefined }) => client === 'bot 2.0'
+  const now = agents([finding('c', 3, 3, 'bot 2.0')], [finding('a', 0, 90, 'bot 2.0')])
+  const differences = compare(before, now, asked)
+  expect(differences.map(({ change, finding: { tool } }) => [change, tool])).toEqual([
+    ['new', 'c'],
+    ['gone', 'a'],
+  ])
+})
