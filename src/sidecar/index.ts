@@ -11,6 +11,7 @@ export {
   redactMessage,
   redactText,
 } from '../telemetry/redact.ts'
+export { ShownIds } from '../telemetry/shown-ids.ts'
 export { TAPE_VERSION, type TapeHeader, type TapeLine } from '../telemetry/tape-line.ts'
 export {
   familyText,

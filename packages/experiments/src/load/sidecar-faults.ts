@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AdminError, API, askAdmin, type Faults, type SidecarAdmin } from '#admin-api'
 import { plain } from '#base'
+import { ShownIds } from '#sidecar'
 import { LoadError } from './load-error.ts'
 import type { LoadTarget } from './load-options.ts'
 
 const POLL_MS = 100
 /** Limits the calls whose faults are kept; the oldest are dropped. */
 const MAX_CALLS = 20_000
+const HASHED = new ShownIds('hash')
 
 /** Polls a sidecar for injected faults, to attribute responses without a marker. */
 export class SidecarFaults {
@@ -46,7 +48,10 @@ export class SidecarFaults {
     if (!this.#closing.signal.aborted) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
-    return this.#markers.get(keyOf(plain(tool), id)) ?? []
+    const name = plain(tool)
+    // With --log-ids hash, the sidecar shows the start of a hash.
+    const keys = [id, HASHED.id(id)!].map((shown) => keyOf(name, shown))
+    return keys.flatMap((key) => this.#markers.get(key) ?? [])
   }
 
   close(): void {
@@ -81,7 +86,7 @@ export class SidecarFaults {
     this.#total = total
     this.missed += Math.max(0, more - faults.length)
     for (const { tool, id, rule, fault } of faults.slice(0, more).toReversed()) {
-      if (typeof id !== 'number' || tool === undefined) continue
+      if (id === undefined || tool === undefined) continue
       const key = keyOf(tool, id)
       const markers = this.#markers.get(key) ?? []
       markers.push(`${rule}/${fault}`)
@@ -96,8 +101,9 @@ function withoutRules(found: string): LoadError {
   return new LoadError('UNREACHABLE', `there is no sidecar with rules at ${found}`, fix)
 }
 
-function keyOf(tool: string, id: number): string {
-  return `${id} ${tool}`
+/** Returns the key of a call; a number and a text are different ids. */
+function keyOf(tool: string, id: number | string): string {
+  return `${JSON.stringify(id)} ${tool}`
 }
 
 /** Looks up the faults of calls whose responses carry no marker. */

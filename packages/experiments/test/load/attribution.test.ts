@@ -51,6 +51,16 @@ test('errors without a marker are known as injected when the sidecar is queried'
   expect(result.indicators.safeFailures).toBeGreaterThan(0)
 })
 
+test('errors are known as injected where the sidecar shows hashes of ids', async () => {
+  const flags = ['--log-ids', 'hash']
+  const hashed = await startSquall({ rules: RULES, flags, upstream: scriptedListener(() => 'ok') })
+  const target = new URL(`http://127.0.0.1:${hashed.squall.port}/mcp`)
+  const result = await load({ url: target, ...asked, sidecars: [hashed.squall.admin] })
+  await hashed.close()
+  const found = Object.fromEntries(result.errors.map(({ kind, origin }) => [kind, origin]))
+  expect(found).toEqual({ tool: 'injected', reset: 'injected' })
+})
+
 test('a sidecar that cannot be asked is said before any call is made', async () => {
   const asking = load({ url, ...asked, sidecars: ['http://127.0.0.1:9'] })
   await expect(asking).rejects.toThrow(
