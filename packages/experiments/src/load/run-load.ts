@@ -60,7 +60,7 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
   try {
     const { work, leftOut } = await chooseTools(options.work, endpoint.tools, hooks.consent)
     const plan = planCalls(work, endpoint.tools, checks.expectations, seed, stream)
-    faults = await openFaultLookup(target)
+    faults = await openFaultLookup(target, cut)
     clients = await openClients(endpoint, pace.clients)
     await held.open(clients)
     // After the handshakes of the clients: from here on, both sides count the same requests.

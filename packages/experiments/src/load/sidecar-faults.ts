@@ -111,16 +111,18 @@ export type FaultLookup = Pick<SidecarFaults, 'markersOf' | 'missed' | 'close'>
 
 /**
  * Begins to poll all sidecars, because a response does not name the sidecar of its call; undefined
- * without sidecars or the lean client. Throws a `LoadError` when a sidecar does not respond.
+ * without sidecars or the lean client. Ends when calls are cut, which wait for no sidecar. Throws a
+ * `LoadError` when a sidecar does not respond.
  */
-export async function openFaultLookup({
-  client,
-  sidecars = [],
-}: LoadTarget): Promise<FaultLookup | undefined> {
+export async function openFaultLookup(
+  { client, sidecars = [] }: LoadTarget,
+  cut: AbortSignal,
+): Promise<FaultLookup | undefined> {
   if (client !== 'lean' || sidecars.length === 0) return undefined
   const opened = await Promise.allSettled(sidecars.map((admin) => SidecarFaults.open(admin)))
   const all = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
   const close = (): void => all.forEach((each) => each.close())
+  cut.addEventListener('abort', close, { once: true })
   const failed = opened.find((each) => each.status === 'rejected')
   if (failed !== undefined) {
     close()
