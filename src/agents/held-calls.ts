@@ -68,7 +68,8 @@ export class HeldCalls {
     if (trace === undefined && !this.#queues.has(caller)) return key
     const session = keptKey(facts.session)
     const kept = other.kind === 'session' ? { kind: other.kind, key: session } : other
-    return { caller, session, agent: keys.clientOfHeaders(facts), key: kept, trace }
+    const client = call.method === 'initialize' ? facts.client : undefined
+    return { caller, session, agent: keys.clientOfHeaders(facts), client, key: kept, trace }
   }
 
   /** Returns the place of the end of a call; undefined when it need not wait. */

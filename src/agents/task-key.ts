@@ -25,6 +25,8 @@ export interface Sender {
   /** A string is the key of the caller, whose headers named `agent`. */
   readonly caller: Caller | string
   readonly agent?: ClientInfo | undefined
+  /** The client that an `initialize` names. */
+  readonly client?: ClientInfo | undefined
   /** Empty without a session. */
   readonly session: string
 }
