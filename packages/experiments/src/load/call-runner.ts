@@ -144,7 +144,7 @@ export class CallRunner {
     const unattributed = { ...received, trace }
     const endedAt = clock.now()
     if (signal.aborted) return { response: unattributed, checks: FAILED, endedAt }
-    breaker?.record(unattributed.kind === 'ok', endedAt)
+    breaker?.record(unattributed.kind === 'ok', sentAt, endedAt)
     const checks = checkResponse(call, unattributed, baseline)
     const correct = checks.schemaOk && checks.usable
     const response = correct ? unattributed : await this.#attributed(call.tool, unattributed)
@@ -306,19 +306,20 @@ function createBreaker(share: number) {
   let last: boolean[] = []
   let closedAt = -Infinity
   let open = false
-  let trying = false
+  /** The time of the trial call; Infinity without one. */
+  let triedAt = Infinity
   return {
     allows(now: number): boolean {
       if (!open) return true
-      if (now < closedAt || trying) return false
-      trying = true
+      if (now < closedAt || triedAt < Infinity) return false
+      triedAt = now
       return true
     },
-    record(ok: boolean, now: number): void {
+    record(ok: boolean, sentAt: number, now: number): void {
       if (open) {
         // Results of calls that were in flight when the breaker opened are ignored.
-        if (!trying) return
-        trying = false
+        if (sentAt < triedAt) return
+        triedAt = Infinity
         if (ok) {
           open = false
           last = []

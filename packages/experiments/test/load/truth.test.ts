@@ -177,6 +177,34 @@ test('clients pause while their breaker is open', async () => {
   expect(count).toBeLessThanOrEqual(251)
 })
 
+test('a breaker closes with its trial call, whatever earlier calls end meanwhile', async () => {
+  const stale: (() => void)[] = []
+  const triedAt: number[] = []
+  let last = Infinity
+  server = await startUpstream('scripted', async (call): Promise<Step> => {
+    const now = performance.now()
+    if (call < 2) await new Promise<void>((resolve) => stale.push(resolve))
+    // The breaker opens at the 20th failure, and for a second.
+    else if (now - last < 700 || last === Infinity) last = now
+    else {
+      triedAt.push(now)
+      // An earlier call fails while the trial call is in flight.
+      stale.pop()?.()
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      return 'ok'
+    }
+    return 'tool error'
+  })
+  await load({
+    url: server.url,
+    work: { tools: ['work'] },
+    pace: { clients: 22, durationMs: 4_000 },
+    resilience: { breaker: 0.5 },
+  })
+  // Two further trials would come after a second each.
+  expect(triedAt[2]! - triedAt[0]!).toBeLessThan(1_500)
+})
+
 test('a task skips optional calls as long as it is configured to', async () => {
   server = await startUpstream('scripted', ['ok', 'tool error', 'ok', 'empty', 'tool error', 'ok'])
   const result = await load({
