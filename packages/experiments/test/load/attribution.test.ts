@@ -3,9 +3,6 @@
  * Errors that a fault had injected without a mark counted as real, or as nobody's: rules with
  * `marker: false`, resets and hangs leave no room for one.
  */
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { load } from './load-run.ts'
 import { scriptedListener, startUpstream } from '../../../../test/support/wire.ts'
@@ -151,24 +148,21 @@ test('an error behind a delay has the origin that the sidecar counts', async () 
 
 test('calls that are cut do not wait for a sidecar that hangs', async () => {
   let polls = 0
-  const admin = createServer((request, response) => {
+  const admin = await startUpstream((request, response) => {
     if (request.url !== '/api/injections') response.writeHead(404).end()
     else if (polls++ === 0) response.end('{"total":0,"faults":[]}')
   })
-  admin.listen(0, '127.0.0.1')
-  await once(admin, 'listening')
   const server = await startUpstream('scripted', () => 'rpc error')
   const began = performance.now()
   const result = await load({
     url: server.url,
     work: { tools: ['work'] },
     pace: { clients: 1, durationMs: 300, gracefulStopMs: 500 },
-    sidecars: [`http://127.0.0.1:${(admin.address() as AddressInfo).port}`],
+    sidecars: [`http://127.0.0.1:${admin.port}`],
   })
   // A sidecar may take ten seconds to respond.
   expect(performance.now() - began).toBeLessThan(8_000)
   expect(result.arrivals).toMatchObject({ started: 1, abandoned: 1 })
   await server.close()
-  admin.closeAllConnections()
-  admin.close()
+  await admin.close()
 })
