@@ -100,6 +100,20 @@ it.each(['request', 'response', 'stream'])(
   },
 )
 
+it('turns new connections away as long as any rule asks for it', async () => {
+  const other = 'match: { tool: other }'
+  const rules = [reset({ refuse: '1m' }), oneFault('reset: { refuse: 1ms }', other, 'short')]
+  const stage = opened(await startSidecar({ rules, upstream: jsonApp }))
+  const second = await RawClient.connect(stage.port)
+  await expect(call(stage, callMessage(1))).rejects.toThrow(/ECONNRESET|socket hang up/)
+  const begun = performance.now()
+  await second.send(toolCall(2, 'other'), 'POST')
+  await second.gone
+  while (performance.now() - begun < 5) await new Promise(setImmediate)
+  await expect(call(stage, callMessage(3))).rejects.toThrow(/ECONNRESET|socket hang up/)
+  expect(stage.counts().matched).toBe(1)
+})
+
 it('leaves a response alone that has ended before', async () => {
   const stage = opened(
     await startSidecar({

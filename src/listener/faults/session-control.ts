@@ -86,6 +86,8 @@ export class SessionControl implements ExchangeControl {
   readonly #expired: LruMap<FaultOrigin>
   readonly #watched: WatchedResults
   readonly #context: SessionEffects
+  /** The times until which rules reset new connections, by the signals of their retirement. */
+  readonly #refusals = new Map<AbortSignal, number>()
 
   constructor(maxSessions: number, watched: WatchedResults, context: SessionEffects) {
     this.#expired = new LruMap(maxSessions)
@@ -125,9 +127,10 @@ export class SessionControl implements ExchangeControl {
     const { newConnections, server } = this.#context
     const close = newConnections.closePort()
     return {
-      refuseConnections(ms) {
-        const until = performance.now() + ms
-        newConnections.resetWhile(() => performance.now() < until && !retired.aborted)
+      refuseConnections: (ms) => {
+        const until = Math.max(this.#refusals.get(retired) ?? 0, performance.now() + ms)
+        this.#refusals.set(retired, until)
+        newConnections.resetWhile(() => this.#isRefusing())
       },
       closePort: close && ((ms) => close(Math.min(ms, endsIn()), retired)),
       watchFor: (word) => this.#watched.canaries.add(word),
@@ -139,5 +142,12 @@ export class SessionControl implements ExchangeControl {
       },
       server,
     }
+  }
+
+  /** Returns true while a rule resets new connections; forgets those that no longer do. */
+  #isRefusing(): boolean {
+    for (const [retired, until] of this.#refusals)
+      if (retired.aborted || performance.now() >= until) this.#refusals.delete(retired)
+    return this.#refusals.size > 0
   }
 }
