@@ -6,7 +6,7 @@ import { closers } from '../support/closers.ts'
 import { PushApp } from './push-app.ts'
 import { jsonApp, resultText } from './apps.ts'
 import { HTTP_RULE, onBody, onOutput, PASSING, whole } from './output-faults.ts'
-import { REPLACED } from './one-fault.ts'
+import { oneFault, REPLACED } from './one-fault.ts'
 
 const opened = closers()
 const rules = [REPLACED]
@@ -64,6 +64,26 @@ it.each([
   expect(client.violations).toEqual([])
   client.close()
 })
+
+it.each(['truncate', 'truncate: { framing: clean }', 'throttle', 'hang: { at: headers }'])(
+  'has nothing to act on with %s in a response without a body',
+  async (fault) => {
+    const keys = 'match: { http: { path: /mcp } }'
+    const app: RequestListener = (_, res) => void res.setHeader('content-length', '100').end()
+    const parts = { rules: [oneFault(fault, keys)], upstream: app }
+    const stage = opened(await startSidecar(parts))
+    const client = await RawClient.connect(stage.port)
+    for (const index of [0, 1]) {
+      await client.send('HEAD /mcp HTTP/1.1\r\nHost: pod\r\n\r\n', 'HEAD')
+      await client.response(index)
+    }
+    expect(client.text.match(/content-length: 100/gi)).toHaveLength(2)
+    expect(client.text).not.toContain('x-squall-fault')
+    expect(stage.counts()).toMatchObject({ injected: 0, not_applicable: 2 })
+    expect(stage.notApplicable[0]).toMatchObject({ reason: 'nothing_to_act_on' })
+    client.close()
+  },
+)
 
 it('leaves batches and what is answered elsewhere alone, and says so', async () => {
   const marker = onOutput((ctx, out) => (ctx.injected(), out))

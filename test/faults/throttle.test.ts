@@ -45,6 +45,13 @@ it('lets the upstream wait for a call by its size', async () => {
   expect(stage.injected[0]!.delayMs).toBeCloseTo(100)
 })
 
+it('is named once where it slows the call and the response', async () => {
+  const rules = [throttle({ rate: '1MiB', direction: 'both' })]
+  const stage = opened(await startSidecar({ rules, upstream: jsonApp }))
+  const got = await call(stage, callMessage(1))
+  expect(got.headers['x-squall-fault']).toBe('slow/throttle')
+})
+
 it('shows the first bytes at once when the rule is taken back, and all the others', async () => {
   const stage = opened(
     await startSidecar({ rules: [throttle({ rate: '20B', chunk: '1B' })], upstream: sseApp }),

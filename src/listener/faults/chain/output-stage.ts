@@ -12,7 +12,7 @@ import type { ActiveFault } from '../active-fault.ts'
 import { type CallProgress, move } from '../call-state.ts'
 import { NO_FAULT } from '../exchange-context.ts'
 import { PieceQueue } from './frame.ts'
-import { hasNoBody, withMarkers } from '../emit/injected-response.ts'
+import { FAULT_HEADER, hasNoBody, withMarkers } from '../emit/injected-response.ts'
 import { Valve } from '../emit/valve.ts'
 import { waits } from '../call-injection.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
@@ -124,7 +124,13 @@ export class OutputStage extends Valve {
     let isFirst = true
     let flow: OutputFlow = { head, body: this.#queue, whole: () => true }
     try {
+      const isEmpty = hasNoBody(this.#faults.options.exchange.head, head.status)
       for (const active of outputsOf(this.#faults)) {
+        if (isEmpty) {
+          // There is nothing to cut, slow or hold, whatever length the head declares.
+          active.asked = true
+          continue
+        }
         const changed = (): void => this.#changedBy(active.owner)
         const endsByStatus = this.#endsByStatus(flow.head.status, active.owner)
         // The first fault waits for nothing of a whole response.
@@ -134,8 +140,10 @@ export class OutputStage extends Valve {
         isFirst = false
         if (this.#ended) return
       }
+      const known = headerValues(flow.head.headers, FAULT_HEADER)
       const markers = this.#faults.all.flatMap(({ headMarkers }) => headMarkers)
-      this.#exit.head(withMarkers(flow.head, markers))
+      const added = markers.filter((each) => !known.includes(each))
+      this.#exit.head(withMarkers(flow.head, added))
       await this.#send(flow)
       if (!this.#ended) this.#end(flow.whole() ? this.#trailers : [])
     } catch (error) {
