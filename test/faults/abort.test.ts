@@ -1,5 +1,14 @@
 import { expect, it } from 'vitest'
-import { call, callMessage, post, startSidecar, textOf, valueOf } from '../support/wire.ts'
+import {
+  call,
+  callMessage,
+  post,
+  RawClient,
+  startSidecar,
+  textOf,
+  toolCall,
+  valueOf,
+} from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
 import { hears, PushApp, said } from './push-app.ts'
 import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
@@ -139,6 +148,21 @@ it('cannot give a status when the stream has begun to speak', async () => {
   expect(got.status).toBe(200)
   expect(got.text).toBe(streamText(1))
   expect(stage.notApplicable).toMatchObject([{ reason: 'headers_sent' }])
+})
+
+it('replaces events by a status that a later fault still holds', async () => {
+  const reply = 'abort: { status: 502, at: response }'
+  const both = oneFault(`${reply}\n      - stream: { reorder: all }`)
+  const stage = opened(await startSidecar({ rules: [both], upstream: sseApp }))
+  const client = await RawClient.connect(stage.port)
+  for (const index of [0, 1]) {
+    await client.send(toolCall(index), 'POST')
+    const got = (await client.response(index))!
+    expect([got.status, got.body.toString()]).toEqual([502, '502 Bad Gateway\n'])
+  }
+  expect(client.violations).toEqual([])
+  expect(client.text).not.toContain('progress')
+  client.close()
 })
 
 it('lets a question of the upstream through before the response that it waits for', async () => {
