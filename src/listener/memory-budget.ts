@@ -239,7 +239,8 @@ export class ExchangeMemory implements MessageBudget {
 export class HeldMemory {
   readonly #budget: MemoryBudget
   #bytes = 0
-  #hasEnded = false
+  /** True when nothing more is held. */
+  hasEnded = false
 
   constructor(budget: MemoryBudget) {
     this.#budget = budget
@@ -247,7 +248,7 @@ export class HeldMemory {
 
   /** Counts bytes that are kept until the end; returns false when there is no room. */
   hold(bytes: number): boolean {
-    if (this.#hasEnded || !this.#budget.take(bytes)) return false
+    if (this.hasEnded || !this.#budget.take(bytes)) return false
     this.#bytes += bytes
     return true
   }
@@ -259,7 +260,7 @@ export class HeldMemory {
       return
     }
     this.#budget.wait(bytes, (isGranted) => {
-      if (this.#hasEnded) {
+      if (this.hasEnded) {
         if (isGranted) this.#budget.give(bytes)
         return
       }
@@ -269,7 +270,7 @@ export class HeldMemory {
   }
 
   end(): void {
-    this.#hasEnded = true
+    this.hasEnded = true
     this.#budget.give(this.#bytes)
   }
 }

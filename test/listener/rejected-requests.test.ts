@@ -85,6 +85,16 @@ describe('a request that is refused says which thing is wrong, and what to send 
     expect(squall.app.requests).toHaveLength(0)
   })
 
+  test('a chunk before an invalid one is not taken for a lack of memory', async () => {
+    const squall = opened(await startSidecar({ upstream: {} }))
+    const bytes = `${JSON_POST}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nzz\r\n`
+    expect(await reported(squall, bytes)).toMatchObject({ status: 400 })
+    expect(await squall.metrics()).not.toMatch(
+      /squall_(unclassified|memory_pressure)_total.*[1-9]$/m,
+    )
+    expect(squall.app.connections).toHaveLength(0)
+  })
+
   test.each([
     ['HTTP/2.0', `POST / HTTP/2.0\r\n${HOST}Content-Length: 0\r\n\r\n`],
     ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],

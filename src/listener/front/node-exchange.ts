@@ -171,6 +171,8 @@ class NodeBody implements IncomingBody {
       done(null, reason)
     }
     const onData = (chunk: Uint8Array): void => {
+      // The start of a body that was rejected in the same read.
+      if (this.#held.hasEnded) return
       this.#pieces.push(chunk)
       if (this.#pieces.size > limit) stop('too_large')
       else if (this.#length === undefined && !this.#held.hold(chunk.length)) stop('memory')
