@@ -150,10 +150,15 @@ it('cannot give a status when the stream has begun to speak', async () => {
   expect(stage.notApplicable).toMatchObject([{ reason: 'headers_sent' }])
 })
 
-it('replaces events by a status that a later fault still holds', async () => {
-  const reply = 'abort: { status: 502, at: response }'
-  const both = oneFault(`${reply}\n      - stream: { reorder: all }`)
-  const stage = opened(await startSidecar({ rules: [both], upstream: sseApp }))
+const STATUS = 'abort: { status: 502, at: response }'
+const HTTP = 'match: { http: { path: /mcp } }'
+
+it.each([
+  [[oneFault(`${STATUS}\n      - stream: { reorder: all }`)]],
+  [[oneFault(STATUS, HTTP), abort(RPC, 'response')]],
+  [[oneFault(STATUS, HTTP), oneFault('reset: { at: response }')]],
+])('replaces events by a status that a later fault still holds (%#)', async (rules) => {
+  const stage = opened(await startSidecar({ rules, upstream: sseApp }))
   const client = await RawClient.connect(stage.port)
   for (const index of [0, 1]) {
     await client.send(toolCall(index), 'POST')

@@ -76,7 +76,7 @@ async function* transformStage(
         for (const quiet of tap.takeQuiet()) yield quiet
         if (step.done === true) break
         tap.release()
-        if (!tap.isReplaced) yield step.value
+        yield step.value
       }
       output = undefined
       // A transform that ends before its input drops the rest.
@@ -227,11 +227,6 @@ export class Tap implements AsyncIterableIterator<Frame> {
   constructor(active: ActiveFault, input: FrameFlow) {
     this.#active = active
     this.#input = input
-  }
-
-  /** True when a status replaces the response, and with it the frames that the transform held. */
-  get isReplaced(): boolean {
-    return this.sealed?.reply?.kind === 'http'
   }
 
   [Symbol.asyncIterator](): this {

@@ -37,6 +37,8 @@ export class SseResponse extends EventChannel implements ResponsePart {
   /** The chain of the exchange, then those of its calls, where faults act on the response. */
   readonly #chains = new Map<CallInjection, FrameChain>()
   #isClosing = false
+  /** True once a status takes the place of the stream, with the events that chains still hold. */
+  #isReplaced = false
 
   constructor(context: ResponseContext) {
     super()
@@ -153,8 +155,12 @@ export class SseResponse extends EventChannel implements ResponsePart {
   /** Opens the chain of a call, or of the exchange. */
   #open(own: CallInjection): void {
     const { exchange, shared } = this.#context.faults
-    const check = (verdict: Verdict) =>
-      checkStreamVerdict(own.call, verdict, shared, this.#out.released)
+    const check = (verdict: Verdict) => {
+      const reason = checkStreamVerdict(own.call, verdict, shared, this.#out.released)
+      const isStatus = verdict.kind === 'respond' && verdict.reply.kind === 'http'
+      if (isStatus && reason === undefined) this.#isReplaced = true
+      return reason
+    }
     const onFrame = (frame: ChainFrame) =>
       own === exchange ? this.#route(own, frame) : this.#emit(own, frame)
     const chain = new FrameChain(own, check, onFrame, this.continued)
@@ -246,6 +252,7 @@ export class SseResponse extends EventChannel implements ResponsePart {
     if (outlet.ended) return undefined
     const { reply, raw, kind, message, batch = [] } = frame
     if (reply?.kind === 'http') return this.#replace(owner, reply)
+    if (this.#isReplaced) return undefined
     const isReply = reply !== undefined && owner.call !== undefined
     if (isReply && !faults.shared && !this.#out.released) outlet.bypass()
     const markers = kind === 'quiet' ? [] : [...takeMarkers(faults.exchange), ...takeMarkers(owner)]
