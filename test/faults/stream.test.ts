@@ -251,3 +251,15 @@ describe('events in pieces', () => {
     expect(await stage.origins()).toEqual(['injected'])
   })
 })
+
+it.each([
+  'stream: { drop: last }',
+  'stream: { close: last }',
+  'stream: { wrongId: other }',
+  'corrupt',
+])('is injected with %s in a rule about HTTP', async (fault) => {
+  const rules = [oneFault(fault, 'match: { http: { path: /mcp } }')]
+  const stage = opened(await startSidecar({ rules, upstream: sseApp }))
+  await call(stage, callMessage(1))
+  expect(await stage.origins()).toEqual(['injected'])
+})

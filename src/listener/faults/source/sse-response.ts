@@ -145,7 +145,11 @@ export class SseResponse extends EventChannel implements ResponsePart {
     } catch {
       return
     }
-    if (this.#context.outlet.ended) return
+    const { faults, outlet } = this.#context
+    if (outlet.ended) return
+    const isOpen = this.#chains.has(faults.exchange) && !faults.exchange.stop.aborted
+    for (const own of isOpen ? faults.calls : [])
+      if (own.upstreamResponse !== undefined && !hasEnded(own)) respondedBy(own, undefined)
     this.#sendMarkers()
     this.#out.send(rest)
     this.#out.release()
@@ -212,7 +216,13 @@ export class SseResponse extends EventChannel implements ResponsePart {
     // A reply to a request for input takes the place of the response to the only call.
     if (frame.reply !== undefined) return this.#emit(calls[0]!, frame)
     const chain = this.#chains.get(exchange)
-    return chain === undefined ? this.#route(exchange, frame) : chain.take(frame)
+    if (chain === undefined) return this.#route(exchange, frame)
+    // The faults of the exchange may change or drop the response of a call.
+    for (const message of frame.batch ?? [frame.message]) {
+      const own = message && this.#endedBy(message)
+      if (own !== undefined) own.upstreamResponse = message
+    }
+    return chain.take(frame)
   }
 
   #route(from: CallInjection, frame: ChainFrame): Promise<void> | undefined {
@@ -224,7 +234,7 @@ export class SseResponse extends EventChannel implements ResponsePart {
     const owner =
       reply !== undefined || batch !== undefined ? undefined : ownerOf(faults.calls, message)
     if (owner === undefined) return this.#emit(from, frame)
-    if (frame.last === true) owner.upstreamResponse = message
+    if (frame.last === true) owner.upstreamResponse ??= message
     const chain = this.#chains.get(owner)
     return chain === undefined ? this.#emit(owner, frame) : chain.take(frame)
   }
