@@ -87,7 +87,7 @@ export class SessionControl implements ExchangeControl {
   readonly #watched: WatchedResults
   readonly #context: SessionEffects
   /** The times until which rules reset new connections, by the signals of their retirement. */
-  readonly #refusals = new Map<AbortSignal, number>()
+  readonly #resetting = new Map<AbortSignal, number>()
 
   constructor(maxSessions: number, watched: WatchedResults, context: SessionEffects) {
     this.#expired = new LruMap(maxSessions)
@@ -128,8 +128,8 @@ export class SessionControl implements ExchangeControl {
     const close = newConnections.closePort()
     return {
       refuseConnections: (ms) => {
-        const until = Math.max(this.#refusals.get(retired) ?? 0, performance.now() + ms)
-        this.#refusals.set(retired, until)
+        const until = Math.max(this.#resetting.get(retired) ?? 0, performance.now() + ms)
+        this.#resetting.set(retired, until)
         newConnections.resetWhile(() => this.#isRefusing())
       },
       closePort: close && ((ms) => close(Math.min(ms, endsIn()), retired)),
@@ -146,8 +146,8 @@ export class SessionControl implements ExchangeControl {
 
   /** Returns true while a rule resets new connections; forgets those that no longer do. */
   #isRefusing(): boolean {
-    for (const [retired, until] of this.#refusals)
-      if (retired.aborted || performance.now() >= until) this.#refusals.delete(retired)
-    return this.#refusals.size > 0
+    for (const [retired, until] of this.#resetting)
+      if (retired.aborted || performance.now() >= until) this.#resetting.delete(retired)
+    return this.#resetting.size > 0
   }
 }
