@@ -67,6 +67,7 @@ export {
   redraw,
   redraws,
   type Tone,
+  widthOf,
 } from './text/terminal-text.ts'
 export {
   duration,

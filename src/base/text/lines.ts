@@ -6,7 +6,8 @@ export function wrapped(text: string, width: number, indent = '', deeper = ''): 
   const lines: string[] = []
   let line = ''
   const start = (): string => `${indent}${lines.length > 0 ? deeper : ''}`
-  const room = (): number => width - start().length
+  // Takes at least one character, so that each text ends.
+  const room = (): number => Math.max(1, width - start().length)
   const flush = (): void => {
     lines.push(`${start()}${line}`)
     line = ''

@@ -30,6 +30,11 @@ export interface LineOutput {
   write(text: string): unknown
 }
 
+/** Returns the width of an output, which is 0 in a terminal that does not know its own. */
+export function widthOf({ columns = 0 }: Pick<LineOutput, 'columns'>, unknown = 80): number {
+  return columns > 0 ? columns : unknown
+}
+
 /** Clears the current line of a terminal. */
 export const CLEAR_LINE = '\r\u001b[K'
 
@@ -44,6 +49,6 @@ export function redraws(
 /** Replaces the current line of a terminal, in at most `most` columns. */
 export function redraw(output: LineOutput, line: string, most = Infinity): void {
   // Leaves the last column free, because a line that wraps could not be cleared.
-  const width = Math.min(most, output.columns ?? 80) - 1
+  const width = Math.min(most, widthOf(output)) - 1
   output.write(`\r${line.slice(0, Math.max(20, width))}\u001b[K`)
 }

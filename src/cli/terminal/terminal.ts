@@ -1,4 +1,4 @@
-import { paint, type Tone } from '../../base/text/terminal-text.ts'
+import { paint, type Tone, widthOf } from '../../base/text/terminal-text.ts'
 import { onSignals } from '../../base/signals.ts'
 
 export interface Output {
@@ -68,10 +68,10 @@ export function openTerminal(
   }
   return {
     get width() {
-      return output.columns ?? 80
+      return widthOf(output)
     },
     get height() {
-      return output.rows ?? 24
+      return output.rows || 24
     },
     draw: (lines: readonly Line[]) => {
       // A slow terminal skips this onData and gets the next one.

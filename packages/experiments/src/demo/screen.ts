@@ -1,4 +1,4 @@
-import { CLEAR_LINE, paint, redraw, type Tone } from '#base'
+import { CLEAR_LINE, paint, redraw, type Tone, widthOf } from '#base'
 import { progressBar } from '../load/load-progress.ts'
 
 const WIDTH = 80
@@ -37,7 +37,7 @@ export class DemoScreen {
   }
 
   rule(): void {
-    this.line(this.paint('quiet', '─'.repeat(Math.min(this.#out?.columns ?? WIDTH, WIDTH))))
+    this.line(this.paint('quiet', '─'.repeat(Math.min(widthOf(this.#out ?? {}), WIDTH))))
   }
 
   /** Shows progress on a terminal, replaced by the next line. */

@@ -8,7 +8,7 @@ import {
   endpointText,
   parseAgentsFilter,
 } from '#admin-api'
-import { quoted } from '#base'
+import { quoted, widthOf } from '#base'
 import { invalidFile, paintLine, readText, type RequestOf, writeText } from '#cli'
 import {
   agentsHtml,
@@ -24,7 +24,6 @@ import { compare } from './compare.ts'
 const SCHEMA = 'squall.agents/1'
 const MAX_FILE = 16 * 1024 * 1024
 const WIDEST = 100
-const NARROW = 80
 const SHOWN = 20
 const SEVERITIES: readonly string[] = ['high', 'medium', 'low']
 
@@ -113,7 +112,7 @@ function written({ form, colours, out }: AgentsRequest, report: AgentsReport): s
   }
   if (form === 'markdown') return agentsMarkdown(report)
   if (form === 'html') return agentsHtml(report)
-  const width = Math.min(process.stdout.columns ?? NARROW, WIDEST)
+  const width = Math.min(widthOf(process.stdout), WIDEST)
   const isPainted = colours && out === undefined
   const lines = agentsText(report, width).map((line) => paintLine(line, isPainted).trimEnd())
   return `${lines.join('\n')}\n`

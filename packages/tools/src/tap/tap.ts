@@ -7,7 +7,7 @@ import {
   PASS_ADMIN_PORT,
   type ResponseOf,
 } from '#admin-api'
-import { fieldsOf, foreignCell, numberOf, plain } from '#base'
+import { fieldsOf, foreignCell, numberOf, plain, widthOf } from '#base'
 import { type Line, onStopSignal, type Output, paintLine } from '#cli'
 import type { FollowRequest } from '../commands/tap.ts'
 import { callText, headText } from './call-text.ts'
@@ -80,7 +80,7 @@ function follow<E extends Endpoint>(
   const { endpoint, what, head, show } = lines
   const { endpoints, limit, json, colours } = options
   const say: Say = (from, text) => void problems.write(`squall: ${from}: ${text}\n`)
-  const width = (): number => (output.isTTY === true ? (output.columns ?? Infinity) : Infinity)
+  const width = (): number => (output.isTTY === true ? widthOf(output, Infinity) : Infinity)
   const textOf = (line: ResponseOf<E>, from: string | undefined): string =>
     json
       ? JSON.stringify(from === undefined ? line : { sidecar: from, ...(line as object) })

@@ -4,13 +4,11 @@ import type { Board, SidecarView } from './sidecar-view.ts'
 import { onStopSignal, type Output, paintLine, plainText } from '#cli'
 import { type FeedOptions, watchFleet } from './feed.ts'
 import { combine, differingDigests } from './combined.ts'
-import { shortDigest } from '#base'
+import { shortDigest, widthOf } from '#base'
 import { count, rate, sampledCalls } from './figures.ts'
 import { renderReport } from './screen/screen.ts'
 import { type Rates, RATES } from './rates.ts'
 import type { TopRequest } from '../commands/top.ts'
-
-const NO_TERMINAL_WIDTH = 80
 
 /** Shows sidecars on a screen, as lines, or as JSON; resolves to the exit code. */
 export function top(options: TopRequest): Promise<number> {
@@ -19,7 +17,7 @@ export function top(options: TopRequest): Promise<number> {
   const isScreen = output.isTTY && !dumb
   const colours = isScreen && !noColour
   if (once) {
-    const width = output.columns ?? NO_TERMINAL_WIDTH
+    const width = widthOf(output)
     // The reader may close the pipe.
     output.on('error', () => undefined)
     const write = (text: string): void => void output.write(text)

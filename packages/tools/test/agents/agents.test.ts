@@ -2,6 +2,8 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
 import { expect, it } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
 import { startProgram, startSquall } from '../../../../test/support/commands.ts'
@@ -9,6 +11,8 @@ import { eventually } from '../../../../test/support/eventually.ts'
 import { call } from '../../../../test/support/wire.ts'
 import type { Agents } from '../../../../src/admin/contract/api.ts'
 
+const MAIN = fileURLToPath(new URL('../../../../dist/cli/main.js', import.meta.url))
+const SCRIPT = { program: 'script' } as const
 const opened = closers()
 const RULES = 'rules: [{ name: broken, match: { tool: bad* }, faults: [abort: { status: 503 }] }]'
 
@@ -86,6 +90,18 @@ it('several sidecars are one list, in which findings about a load come last', as
     'gave_up agent',
     'gave_up load',
   ])
+})
+
+it.each([
+  [['agents'], SENTENCE],
+  [['top', '--once'], 'TOOL'],
+] as const)('%s shows its text in a terminal that does not know its width', async (words, text) => {
+  const { address, givesUp } = await begin()
+  await givesUp('bad', 3)
+  const command = [process.execPath, MAIN, ...words, address].join(' ')
+  // Its terminal has 0 columns.
+  const { stdout } = await startProgram(['-qec', command, '/dev/null'], {}, SCRIPT).finished()
+  expect(stripVTControlCharacters(stdout).replaceAll(/\s+/g, ' ')).toContain(text)
 })
 
 it('says how to turn tasks on where they are off', async () => {
