@@ -1,13 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { originGuard } from '#admin-api'
 import { type Fields, fieldsOf, oneLine, readUpTo } from '#base'
+import { LineSplitter } from '#sidecar'
 
 const MAX_BODY = 16 * 1024 * 1024
+const MAX_LINE = 256 * 1024 * 1024
 const MAX_LINES = 20
 /** The longest wait for a server that was asked to end, in milliseconds. */
 const GRACE_MS = 2_500
@@ -41,8 +43,8 @@ export class StartedServer {
     const args = [process.argv[1]!, 'stdio', '--log-level', 'error', '--', ...command]
     const child = spawn(process.execPath, args, { env, detached: true })
     child.stdin.on('error', () => undefined)
-    createInterface(child.stdout).on('line', (line) => this.#read(line))
-    createInterface(child.stderr).on('line', (line) => this.#note(line))
+    eachLine(child.stdout, (line) => this.#read(line))
+    eachLine(child.stderr, (line) => this.#note(line))
     this.#child = child
     this.ended = once(child, 'close').then(([code, signal]) => `${signal ?? `exit code ${code}`}`)
     void this.#initialize()
@@ -104,7 +106,10 @@ export class StartedServer {
       const message = fieldsOf(JSON.parse(line))
       const { id, method } = message
       if (method !== undefined && id !== undefined) this.#send({ id, ...UNKNOWN })
-      else this.#waiting.get(id)?.(message)
+      else {
+        this.#waiting.get(id)?.(message)
+        this.#waiting.delete(id)
+      }
     } catch {
       this.#note(line)
     }
@@ -119,4 +124,18 @@ export class StartedServer {
       if (URL.canParse(each) && this.addresses.size < MAX_LINES) this.addresses.add(each)
     }
   }
+}
+
+/** Reads lines that end with a line feed alone: JSON may hold the other line separators of Unicode. */
+function eachLine(output: Readable, take: (line: string) => void): void {
+  const splitter = new LineSplitter(MAX_LINE)
+  output.on('data', (chunk: Buffer) => {
+    for (const { bytes, kind } of splitter.push(chunk)) {
+      if (kind === 'line') take(bytes.toString().trimEnd())
+    }
+  })
+  output.on('end', () => {
+    const last = splitter.end()
+    if (last !== undefined) take(last.bytes.toString())
+  })
 }

@@ -34,7 +34,7 @@ export async function trySquall(request: TryRequest): Promise<number> {
   const steps = async (): Promise<never> => {
     const headers = await withToken(request.header, request.authTokenFile)
     const { url, started, ended } = await reached(request, headers, closers)
-    const seen = await playFault(url, headers, request.tool, closers)
+    const seen = await Promise.race([playFault(url, headers, request.tool, closers), ended])
     const transport = request.url === undefined && started?.initialized ? 'stdio' : 'http'
     const { json, command } = request
     await print(

@@ -37,8 +37,9 @@ async function shown(program: Program): Promise<Shown> {
   return JSON.parse(await program.firstLine()) as Shown
 }
 
-async function callTool(url: string, name: string): Promise<Response> {
-  const message = { jsonrpc: '2.0', id: 'mine', method: 'tools/call', params: { name } }
+async function callTool(url: string, name: string, args?: object): Promise<Response> {
+  const params = { name, arguments: args }
+  const message = { jsonrpc: '2.0', id: 'mine', method: 'tools/call', params }
   const headers = {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
@@ -79,6 +80,35 @@ it('prints commands that a shell reads back, for paths and words with spaces', a
   const { stdout } = await program.finished()
   expect(stdout).toContain(` -- ${FIXTURE_COMMAND.join(' ')} 'two words'\n`)
   expect(stdout).toMatch(/ --admin-token-file '[^']+admin-token' --tool /)
+})
+
+it('large responses are not kept, whatever separates their lines', async () => {
+  const env = { NODE_OPTIONS: '--max-old-space-size=96' }
+  const { url } = await shown(squallTry(['--json', '--tool', 'pid', '--', ...FIXTURE_COMMAND], env))
+  // Newer versions of Node read a line separator of Unicode as the end of a line.
+  const text = `a\u2028b${'x'.repeat(1_000_000)}`
+  for (let i = 0; i < 50; i++) {
+    const response = await callTool(url, 'echo', { text })
+    expect(await response.json()).toMatchObject({ result: { content: [{ text }] } })
+  }
+})
+
+it('a server that ends with the first call is reported at once', async () => {
+  const server = `process.stdin.on('data', (text) => {
+    for (const line of String(text).trim().split('\\n')) {
+      const { id, method } = JSON.parse(line)
+      if (method === 'tools/call') process.exit(3)
+      const tools = [{ name: 'work', inputSchema: {}, annotations: { readOnlyHint: true } }]
+      const info = { protocolVersion: '2025-11-25', capabilities: { tools: {} } }
+      const result = { ...info, serverInfo: { name: 'brief', version: '1' }, tools }
+      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    }
+  })`
+  const program = squallTry(['--json', '--', process.execPath, '-e', server])
+  const { code, stdout, stderr } = await program.finished()
+  expect(stderr).toContain('squall: the server exited (exit code 3)')
+  expect(JSON.parse(stdout)).toHaveProperty('error')
+  expect(code).toBe(1)
 })
 
 it('a server that prints its address is found there', async () => {
