@@ -103,6 +103,12 @@ def test_a_fixture_of_the_session_has_the_same_url(squall: Squall, squall_sideca
     assert squall.url == squall_sidecar.url
 
 
+@pytest.mark.parametrize("args", (["--log-level", "error"], ["--log-format", "pretty"]))
+def test_flags_of_the_log_do_not_hide_the_ports(squall_upstream: str, args: list[str]) -> None:
+    with Sidecar(squall_upstream, args=args) as sidecar:
+        assert sidecar.url.endswith("/mcp")
+
+
 def test_the_sidecar_runs_without_the_fixture(squall_upstream: str) -> None:
     with Sidecar(squall_upstream) as sidecar:
         sidecar.set_rules([EMPTY])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_squall import Sidecar, SweepError, sweep
+from pytest_squall import Sidecar, SweepError, find_program, sweep
 
 AGENT = [sys.executable, str(Path(__file__).parent / "agent.py")]
 
@@ -33,3 +33,15 @@ def test_each_cell_has_its_verdict(tape: Path) -> None:
 def test_a_task_that_fails_without_a_fault_is_an_error(tape: Path) -> None:
     with pytest.raises(SweepError, match=r"without a fault, the command failed \(exit code: 1\)"):
         sweep(tape, [sys.executable, "-c", "raise SystemExit(1)"])
+
+
+def test_cells_that_were_not_run_are_an_error(tape: Path, tmp_path: Path) -> None:
+    hurried = tmp_path / "squall.py"
+    program = find_program(Path.cwd())
+    # The runs without a fault take longer.
+    hurried.write_text(
+        f"import os, sys\nwords = {program!r}\n"
+        "os.execv(words[0], [*words, 'sweep', '--budget', '1s', *sys.argv[2:]])\n"
+    )
+    with pytest.raises(SweepError, match="1 of 1 cells were not run"):
+        sweep(tape, AGENT, faults=["error"], squall=f"{sys.executable} {hurried}")

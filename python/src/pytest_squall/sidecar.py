@@ -65,7 +65,9 @@ class Sidecar:
             + [*program, "run"]
             + ["--upstream", f"{server.scheme}://{server.netloc}", "--rules", str(self._rules)]
             + ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"]
-            + ["--guard-error-rate", "off", *args],
+            + ["--guard-error-rate", "off", *args]
+            # The log names the ports, whatever `args` set.
+            + ["--log-level", "info", "--log-format", "json"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -42,7 +42,7 @@ def sweep(
     """Runs a command once for each call of a tape and each fault; returns a cell for each run.
 
     The command gets the server URL in `MCP_URL` and in place of `{url}`. Raises a `SweepError` if the
-    command fails without a fault.
+    command fails without a fault, or if cells were not run.
     """
     program = find_program(directory or Path.cwd(), squall)
     with tempfile.TemporaryDirectory(prefix="squall-sweep-") as results:
@@ -55,6 +55,8 @@ def sweep(
     # Errors are also printed as JSON.
     if "cells" not in result:
         raise SweepError(ended.stderr.strip())
+    if result["left"] > 0:
+        raise SweepError(f"{result['left']} of {result['left'] + len(result['cells'])} cells were not run")
     tools = {call["number"]: call["tool"] for call in result["calls"]}
     return [
         Cell(each["id"], tools[each["call"]], each["fault"], each["verdict"], tuple(each["runs"][-1]["lines"]))
