@@ -47,8 +47,8 @@ export function print(text: string): Promise<void> {
 }
 
 /**
- * Writes a file, or to standard output without a path. Without `force`, an existing file is kept.
- * Throws a `UsageError`.
+ * Writes a file, or to standard output without a path. Without `force`, an existing file is kept,
+ * which throws a `UsageError`.
  */
 export async function writeText(
   path: string | undefined,
@@ -63,7 +63,8 @@ export async function writeText(
     const { code = '' } = error as NodeJS.ErrnoException
     const file = `${source}: ${quoted(path)}`
     if (code !== 'EEXIST') {
-      throw invalidFile(`${file} cannot be written (${systemReason(error)})`, 'check its directory')
+      const wrong = `${file} cannot be written (${systemReason(error)})`
+      throw new Error(`${wrong}; check its directory`, { cause: error })
     }
     throw invalidFile(
       `${file} already exists`,

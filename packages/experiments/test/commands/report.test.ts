@@ -39,6 +39,14 @@ describe('squall load report', () => {
     expect(stdout).toMatch(/^# Load report\n/)
   })
 
+  it('a report that cannot be written is a failure, and no wrong command line', async () => {
+    const out = join(directory, 'missing', 'out.html')
+    const args = ['load', 'report', file, '-o', out]
+    const { code, stdout, stderr } = await startProgram(args, {}, { here: true })
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain('out.html" cannot be written (no such file or directory); check its')
+  })
+
   it('reads results that begin with a BOM', async () => {
     const marked = join(directory, 'marked.json')
     await writeFile(marked, `\ufeff${await readFile(file, 'utf8')}`)
