@@ -40,11 +40,14 @@ export const SWEEP_TASK = defineTool({
     const policy = control.limits.trusted()
     const { tape, command, check } = taskOf(name, policy.sweeps)
     const target = `sweep of ${name}`
+    const denyTwice = (): void => {
+      if (control.running.on(target) === undefined) return
+      throw new DeniedError(`the ${target} is running; wait until it has finished`)
+    }
+    denyTwice()
     await call.audit({ outcome: 'started', target })
     // Nothing is awaited between this and the start.
-    const busy = control.running.on(target)
-    if (busy !== undefined)
-      throw new DeniedError(`the ${target} is running; wait until it has finished`)
+    denyTwice()
     const notify = progressOf(call)
     const results = directoryOf(name, control)
     const asked = { ...DEFAULTS, tape, command, check, repeat, results }

@@ -1,6 +1,7 @@
 // part: slow
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
+import { eventually } from '../../../../test/support/eventually.ts'
 import { AGENT, flightTape } from '../sweep/flights.ts'
 import { agentOf, at, eachOnStage } from './on-stage.ts'
 import { STATE } from './agent.ts'
@@ -61,6 +62,20 @@ it('an agent cannot run a command that the trusted policy does not have', async 
   const policy = await readFile(at('policy.yaml'), 'utf8')
   await writeFile(at('policy.yaml'), policy.replaceAll('"none"', '"other"'))
   expect(await refused({ task: 'book' })).toContain('this policy is not trusted')
+})
+
+it('a sweep that another one prevents is not logged as started', async () => {
+  const agent = await sweeper({}, ['-e', 'setInterval(() => {}, 1e6)'])
+  const started = async () =>
+    (await readFile(at('audit.jsonl'), 'utf8')).match(/"outcome":"started"/g)?.length
+  const stop = new AbortController()
+  const running = agent.call('sweep_task', { task: 'book' }, stop.signal).catch(() => undefined)
+  await eventually(async () => ((await started()) === 1 ? undefined : 'no sweep has started'))
+  const { text } = await agent.call('sweep_task', { task: 'book' })
+  expect(text).toContain('the sweep of book is running; wait until it has finished')
+  expect(await started()).toBe(1)
+  stop.abort()
+  await running
 })
 
 it('a task does not get the secrets of Squall', async () => {
