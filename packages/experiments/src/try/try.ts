@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -72,11 +72,13 @@ async function reached(
   if (!json) process.stdout.write(`Starting ${oneLine(command.join(' '), 200)}\n`)
   const env = Object.entries(process.env).filter(([name]) => !OWN.test(name))
   const own = port === undefined ? {} : { PORT: String(port) }
+  // Another program that has the port must not be mistaken for the server.
+  const isTaken = port !== undefined && (await isOpen(port))
   const started = new StartedServer(command, { ...Object.fromEntries(env), ...own })
   const ended = hasEnded(started)
   ended.catch(() => {})
   closers.push(() => started.end())
-  if (port !== undefined) started.addresses.add(`http://localhost:${port}`)
+  if (port !== undefined && !isTaken) started.addresses.add(`http://localhost:${port}`)
   const until = performance.now() + timeout
   while (performance.now() < until) {
     // Where another program has the port, the server ends, and must not be mistaken for it.
@@ -97,6 +99,18 @@ async function reached(
   throw new Error(
     `no MCP server responded over stdio or at a printed address within ${timeout / 1000} s; set its port with --port, or a longer --timeout`,
   )
+}
+
+async function isOpen(port: number): Promise<boolean> {
+  const socket = connect(port, 'localhost')
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
 }
 
 /** Returns the likely URL of a server at an address, when it speaks MCP there. */

@@ -166,6 +166,15 @@ it('a server whose port is in use is started on another one', async () => {
   expect((await program.finished()).code).toBe(0)
 })
 
+it('another server that has the port is not mistaken for a server that starts slowly', async () => {
+  const other = await startUpstream('scripted', ['ok'])
+  onTestFinished(() => other.close())
+  const server = ['--', '/bin/sh', '-c', `sleep 2; exec ${FIXTURE_COMMAND.join(' ')}`]
+  const program = squallTry(['--json', '--tool', 'pid', ...server], { PORT: other.url.port })
+  expect(await shown(program)).toMatchObject({ transport: 'stdio', server: 'fixture 1.0.0' })
+  expect(other.calls).toHaveLength(0)
+})
+
 it('a running server is reached at its URL', async () => {
   const tools = [{ name: 'bare', inputSchema: { type: 'object' } }]
   const server = await startUpstream('scripted', ['ok'], tools)
