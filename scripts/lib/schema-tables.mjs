@@ -93,7 +93,8 @@ function takes(node, root, formats) {
     case 'string':
       return 'string'
     case 'boolean':
-      return '`true`, `false`'
+      // Faults reject `false` where `true` is the example.
+      return node.examples?.[0] === true ? '`true`' : '`true`, `false`'
     case 'object': {
       const [ofEach] = Object.values(node.patternProperties ?? {})
       return ofEach === undefined ? 'object' : `map of ${many(of(ofEach))}`

@@ -44,7 +44,7 @@ export const inflate = defineFault({
     ),
   }),
   clientSees:
-    'Clients receive a valid result whose text has the given size, even if the original tool result had no text. Squall appends the padding to the last text, so JSON in that text becomes invalid. Structured content is unchanged. The Python client fails with error -32000 if an event exceeds 1 MiB. Squall leaves the result unchanged (counted as `not_applicable`) if the padding would push the total size of all in-flight messages above `--max-memory`, or if the padded result exceeds `--max-body` on a shared stream. If the padded result exceeds `--max-body`, later faults on the same call do not act on it if they parse results.',
+    'Clients receive a valid result whose text has the given size, even if the original tool result had no text. Squall appends the padding to the last text, so JSON in that text becomes invalid. Structured content is unchanged. The Python client fails with error -32000 if an event of a stream exceeds 1 MiB. Squall leaves the result unchanged (counted as `not_applicable`) if the padding would push the total size of all in-flight messages above `--max-memory`, or if the padded result exceeds `--max-body` on a shared stream. If the padded result exceeds `--max-body`, later faults on the same call do not act on it if they parse results.',
   otherTools: 'Other fault injectors have no equivalent, because they do not read results.',
   example: `- name: context-blow-up
   match: { tool: fetch_page }

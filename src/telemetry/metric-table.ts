@@ -219,7 +219,7 @@ const TABLE = {
   ),
   squall_header_faults_ignored_total: counter(
     [],
-    'Fault header values that were ignored because they are invalid.',
+    'Values of fault headers that were ignored because they are invalid.',
   ),
   squall_connections: gauge(['kind'], 'Open connections, by kind: client, upstream or tunnel.'),
   squall_open_streams: gauge(

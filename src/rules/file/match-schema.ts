@@ -285,7 +285,11 @@ const several = (description: string): TUnsafe<readonly Match[]> =>
 
 const match = section({
   ...matchKeys,
-  any: Type.Optional(several('Matches calls that satisfy at least one of these matchers.')),
+  any: Type.Optional(
+    several(
+      'Matches calls that satisfy at least one of these matchers. The list must not be empty.',
+    ),
+  ),
   all: Type.Optional(several('Matches calls that satisfy all of these matchers.')),
   not: Type.Optional(
     ref<Match>('match', { description: 'Matches calls that do not satisfy this matcher.' }),

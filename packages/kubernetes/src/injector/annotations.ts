@@ -286,7 +286,7 @@ const TABLE = {
   },
   'memory-request': {
     form: 'a quantity',
-    fallback: '`32Mi`',
+    fallback: '`32Mi`, or the memory limit if the sidecar has the QoS `guaranteed`',
     meaning: 'memory request of the sidecar',
     check: memoryRequest,
   },
