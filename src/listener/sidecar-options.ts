@@ -4,6 +4,7 @@ import type { FrontOptions } from './front/front-options.ts'
 import type { OutboundRoute } from './outbound/target.ts'
 import type { ServerCommand } from './stdio/server-process.ts'
 import type { TlsPaths } from './front/tls-files.ts'
+import type { TableBounds } from './port-sessions.ts'
 
 /** A listener and its upstream. */
 export interface Pair {
@@ -16,7 +17,7 @@ export interface Pair {
 }
 
 /** Configures a sidecar. */
-export interface SidecarOptions extends FrontOptions {
+export interface SidecarOptions extends FrontOptions, TableBounds {
   readonly pairs: readonly Pair[]
   /** The listeners for TCP connections to dependencies. */
   readonly outbound?: readonly OutboundRoute[]
@@ -36,9 +37,6 @@ export interface SidecarOptions extends FrontOptions {
   readonly trustMarkers?: boolean
   /** The bound on bytes of in-flight messages; a share of the available memory by default. */
   readonly maxMemory?: number | undefined
-  readonly maxInFlight: number
-  readonly inFlightTtl: number
-  readonly maxSessions: number
   readonly maxUpstreamConnections: number
   /** False opens a connection to the upstream for each request. */
   readonly upstreamReuse: boolean

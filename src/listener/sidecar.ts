@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterReads } from '../base/after-reads.ts'
 import type { UpstreamState } from '../rules/guard/rollback-on.ts'
 import { OutboundCounts } from '../telemetry/outbound-counts.ts'
@@ -42,7 +43,8 @@ export class Sidecar {
   readonly markers: TrustedMarkers
   readonly #options: SidecarOptions
   readonly #context: PortContext
-  #stdio: StdioPort | undefined
+  /** The port for standard streams; undefined without one, and before `listen`. */
+  stdio: StdioPort | undefined
   readonly #attached: StdioPort[] = []
   #outbound: readonly OutboundListener[] = []
   readonly #outboundCounts: OutboundCounts
@@ -93,11 +95,6 @@ export class Sidecar {
     return this.#ports.filter(({ isOutbound }) => !isOutbound)
   }
 
-  /** The port for standard streams; undefined without one, and before `listen`. */
-  get stdio(): StdioPort | undefined {
-    return this.#stdio
-  }
-
   /** Binds every listener and returns the bound addresses. */
   async listen(): Promise<BoundAddress[]> {
     const bound: BoundAddress[] = []
@@ -113,7 +110,7 @@ export class Sidecar {
     const { stdio } = this.#options
     if (stdio !== undefined) {
       const { stdin: input, stdout: output, stderr: errors } = process
-      this.#stdio = await this.attach(stdio, { input, output, errors })
+      this.stdio = await this.attach(stdio, { input, output, errors })
     }
     for (const files of this.#files) await files.watch()
     // Bytes that arrived while the process stood still are read before a client counts as slow.
@@ -237,14 +234,10 @@ export class Sidecar {
     this.#state = 'draining'
     // Held requests and responses must not delay the drain.
     this.#context.faults?.rules.arming.disarm('draining', 'the sidecar is draining')
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#options.drainTimeout)
-    })
+    const late = sleep(this.#options.drainTimeout, undefined, { ref: false })
     this.#refreshOutbound()
     const drained = [...this.#ports, ...this.#outbound]
     await Promise.race([Promise.all(drained.map((each) => each.drain())), late])
-    clearTimeout(timer)
     await this.close()
   }
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { existsSync, lstatSync, unlinkSync } from 'node:fs'
 import { connect, type Server } from 'node:net'
 import { dirname } from 'node:path'
@@ -48,21 +49,9 @@ export async function bind(server: Server, address: ListenAddress): Promise<Boun
   return { text, host: bound.address, port: bound.port }
 }
 
-function listen(server: Server, address: ListenAddress): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const bound = (): void => {
-      server.off('error', failed)
-      resolve()
-    }
-    // A server that tries again keeps no listener of a failed try.
-    const failed = (error: Error): void => {
-      server.off('listening', bound)
-      reject(error)
-    }
-    server.once('error', failed)
-    if (address.kind === 'unix') server.listen({ path: address.path, backlog: 1024 }, bound)
-    else server.listen({ host: address.host, port: address.port, backlog: 1024 }, bound)
-  })
+async function listen(server: Server, address: ListenAddress): Promise<void> {
+  server.listen({ ...address, backlog: 1024 })
+  await once(server, 'listening')
 }
 
 /** Returns true for an abandoned socket: only ECONNREFUSED proves that nobody listens. */

@@ -18,6 +18,16 @@ import { type ConnectionFaults, FaultsOfConnection } from './connection-faults.t
 import { Pump } from './pump.ts'
 import type { Target } from './target.ts'
 
+/** The outcomes of connections that cannot be made, by the code of the error. */
+const OUTCOMES: Readonly<Record<string, ConnectionOutcome>> = {
+  ECONNREFUSED: 'refused',
+  ETIMEDOUT: 'timeout',
+  EHOSTUNREACH: 'unreachable',
+  ENETUNREACH: 'unreachable',
+  ENOTFOUND: 'dns',
+  EAI_AGAIN: 'dns',
+}
+
 /** A peer that has gone without a word is found after this time, in milliseconds. */
 const TCP_KEEP_ALIVE = 60_000
 
@@ -206,7 +216,10 @@ export class OutboundConnection {
   #failed(error: NodeJS.ErrnoException, side: Socket): void {
     if (side === this.#upstream) {
       if (!this.#isConnected) this.#unreachable(error)
-      this.#result ??= [this.#isConnected ? 'reset' : outcomeOf(error), 'real']
+      this.#result ??= [
+        this.#isConnected ? 'reset' : (OUTCOMES[error.code ?? ''] ?? 'error'),
+        'real',
+      ]
     }
     this.#reset()
   }
@@ -244,23 +257,5 @@ export class OutboundConnection {
     counts.end(outcome, origin)
     this.#onEnd(this)
     this.#parts.faults?.ended(outcome, origin)
-  }
-}
-
-function outcomeOf({ code }: NodeJS.ErrnoException): ConnectionOutcome {
-  switch (code) {
-    case 'ECONNREFUSED':
-      return 'refused'
-    case 'ETIMEDOUT':
-      return 'timeout'
-    case 'EHOSTUNREACH':
-    case 'ENETUNREACH':
-      return 'unreachable'
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return 'dns'
-    case undefined:
-    default:
-      return 'error'
   }
 }

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ANY_HOST } from '../../http/address.ts'
 import type { Target } from './target.ts'
 
@@ -50,12 +51,7 @@ export class TargetNames {
   /** Looks up all names, for at most `PATIENCE`. */
   async #lookUp(): Promise<void> {
     this.#looking ??= this.#lookUpAll().finally(() => (this.#looking = undefined))
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, PATIENCE)
-    })
-    await Promise.race([this.#looking, late])
-    clearTimeout(timer)
+    await Promise.race([this.#looking, sleep(PATIENCE, undefined, { ref: false })])
   }
 
   async #lookUpAll(): Promise<void> {
