@@ -10,15 +10,20 @@ function isTooSlow(elapsed: number, size: number, timeout: number): boolean {
 
 /** Measures the pauses of a request body, and its rate while it is held until it is complete. */
 export class BodyWatch {
+  readonly #socket: Socket
   #seenBytes = -1
   #seenAt = 0
   #since = -1
   #before = 0
 
+  constructor(socket: Socket) {
+    this.#socket = socket
+  }
+
   /** Returns the time since bytes arrived, or since Squall last read them (`isUnread`). */
-  stalledFor(socket: Socket, now: number, isUnread = false): number {
-    const bytes = socket.bytesRead
-    if (bytes !== this.#seenBytes || isUnread || socket.isPaused()) {
+  stalledFor(now: number, isUnread: boolean): number {
+    const bytes = this.#socket.bytesRead
+    if (bytes !== this.#seenBytes || isUnread || this.#socket.isPaused()) {
       this.#seenBytes = bytes
       this.#seenAt = now
     }
@@ -26,7 +31,8 @@ export class BodyWatch {
   }
 
   /** Returns true when the body has exceeded the timeout and arrives below the least rate. */
-  tooLong(socket: Socket, now: number, timeout: number): boolean {
+  tooLong(now: number, timeout: number): boolean {
+    const socket = this.#socket
     // Time in which Squall does not read does not count.
     if (this.#since < 0 || socket.isPaused()) {
       this.#since = now

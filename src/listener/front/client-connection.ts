@@ -1,20 +1,20 @@
+import type { Socket } from 'node:net'
 import { spendShare } from '../../base/event-loop.ts'
 import { Chain, type Link } from '../../base/linked-list.ts'
 import type { ClientResponse, ExchangeListener } from '../exchange.ts'
+import { BodyWatch } from '../hold-watch.ts'
 import type { MemoryBudget, Stalled } from '../memory-budget.ts'
+import type { FrontOptions } from './front-options.ts'
 import type { PacedInput } from './paced-input.ts'
 
 /** A request body that may still be arriving. */
 export interface OpenBody {
-  readonly whole: boolean
   /** True when the client has sent the whole body, read or not. */
   readonly arrived: boolean
-  /** Returns the time since the client last sent bytes, in the unit of `now`. */
-  stalledFor(now: number): number
-  /** Returns true when the body is held until it is complete, and takes too long. */
-  heldTooLong(now: number, timeout: number): boolean
-  /** Ends the client's connection. */
-  destroy(): void
+  /** True while the body is held until it is complete. */
+  readonly isHeld: boolean
+  /** True while bytes that the client has sent wait to be read. */
+  readonly isUnread: boolean
 }
 
 /** The fast reader of a connection. */
@@ -93,35 +93,42 @@ export abstract class ClientExchange implements Link<ClientExchange> {
   listener: ExchangeListener | undefined
   newer: ClientExchange | undefined
   older: ClientExchange | undefined
-  readonly #connection: ClientConnection
+  readonly connection: ClientConnection
+  readonly #socket: Socket
+  /** Created when the body is late. */
+  #watch: BodyWatch | undefined
   /** Set while the client does not read. */
   #stalled: Stalled | undefined
   #hasEnded = false
 
-  constructor(connection: ClientConnection) {
-    this.#connection = connection
+  constructor(connection: ClientConnection, socket: Socket) {
+    this.connection = connection
+    this.#socket = socket
     connection.last = connection.oldest === undefined ? undefined : this
     connection.add(this)
   }
 
-  /** Records that the connection ends after the response. */
-  closing(): void {
-    this.#connection.closing = true
+  get peer(): string | undefined {
+    return this.#socket.remoteAddress
   }
 
-  /** Records that the tick in which the head was written has ended. */
-  tickEnded(): void {
-    this.listener?.tickEnded()
+  /** Returns true when the client pauses for too long within its body, or sends it too slowly. */
+  isSlow(now: number, { bodyTimeout, holdTimeout }: FrontOptions): boolean {
+    const { arrived, isHeld, isUnread } = this.body
+    if (arrived) return false
+    this.#watch ??= new BodyWatch(this.#socket)
+    if (this.#watch.stalledFor(now, isUnread) > bodyTimeout) return true
+    return isHeld && this.#watch.tooLong(now, holdTimeout)
   }
 
   stall(): void {
     if (this.#stalled !== undefined || this.#hasEnded) return
     const disconnect = (): void => {
       this.listener?.dropped()
-      this.body.destroy()
+      this.#socket.destroy()
     }
     this.#stalled = { stalledAt: performance.now(), disconnect }
-    this.#connection.memory.stalled.add(this.#stalled)
+    this.connection.memory.stalled.add(this.#stalled)
   }
 
   drained(): void {
@@ -135,7 +142,7 @@ export abstract class ClientExchange implements Link<ClientExchange> {
     this.#hasEnded = true
     this.#unstall()
     this.release()
-    this.#connection.remove(this)
+    this.connection.remove(this)
   }
 
   /** Releases the memory of the exchange. */
@@ -151,7 +158,7 @@ export abstract class ClientExchange implements Link<ClientExchange> {
 
   #unstall(): void {
     if (this.#stalled === undefined) return
-    this.#connection.memory.stalled.remove(this.#stalled)
+    this.connection.memory.stalled.remove(this.#stalled)
     this.#stalled = undefined
   }
 }

@@ -48,7 +48,6 @@ export class HttpFront {
   /** Undefined when node:http reads every connection from its first byte. */
   readonly #fast: FastConnectionOwner | undefined
   readonly #memory: MemoryBudget
-  readonly #upgraded = new WeakSet<Socket>()
   /** Responses to declined offers, until their requests are read again. */
   readonly #declined = new WeakMap<Socket, IncomingMessage>()
   #draining = false
@@ -105,12 +104,9 @@ export class HttpFront {
       if (socket.destroyed) continue
       exchanges.fast?.sweep(now)
       for (let link = exchanges.oldest; link !== undefined; link = link.newer) {
-        const { body } = link
-        const { bodyTimeout, holdTimeout } = this.#limits
-        if (body.whole) continue
-        if (body.stalledFor(now) <= bodyTimeout && !body.heldTooLong(now, holdTimeout)) continue
+        if (!link.isSlow(now, this.#limits)) continue
         this.#telemetry.rejected('slow_client')
-        body.destroy()
+        socket.destroy()
       }
     }
   }
@@ -137,7 +133,7 @@ export class HttpFront {
       if (last !== undefined) {
         last.response.closeAfter()
       } else if (
-        !this.#upgraded.has(socket) &&
+        connection.input !== undefined &&
         (connection.fast !== undefined || socket.bytesRead === 0 || waiting.has(socket))
       ) {
         // A request that arrives now would get no response, so it must not reach the upstream.
@@ -152,7 +148,6 @@ export class HttpFront {
     const connection = this.#connections.get(socket)
     if (connection === undefined || connection.oldest !== undefined) return false
     if (this.#draining || !canContinue(req, res)) return false
-    this.#upgraded.delete(socket)
     this.#declined.set(socket, res)
     this.#parse(socket, connection, withoutUpgrade(req))
     return true
@@ -272,7 +267,6 @@ export class HttpFront {
         this.#rejectSocket(socket, { ...ambiguity, reason: 'ambiguous_request' })
         return
       }
-      this.#upgraded.add(socket)
       this.#target.upgrade(req, socket, head)
     }
   }

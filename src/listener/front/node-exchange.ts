@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import {
   type HeaderLines,
   type RequestHead,
@@ -11,7 +10,6 @@ import type { Exchange, IncomingBody, UnreadReason } from '../exchange.ts'
 import { NodeResponse } from './node-response.ts'
 import type { Body, StreamBody } from '../../http/transfer.ts'
 import { ByteList } from '../../base/byte-list.ts'
-import { BodyWatch } from '../hold-watch.ts'
 import { HeldMemory } from '../memory-budget.ts'
 
 /** Adapts a request and response of node:http to an exchange. */
@@ -19,7 +17,6 @@ export class NodeExchange extends ClientExchange implements Exchange {
   readonly head: RequestHead
   readonly body: NodeBody
   readonly response: NodeResponse
-  readonly #socket: Socket
   readonly #held: HeldMemory
 
   constructor(
@@ -28,18 +25,13 @@ export class NodeExchange extends ClientExchange implements Exchange {
     awaitsContinue: boolean,
     connection: ClientConnection,
   ) {
-    super(connection)
+    super(connection, req.socket)
     this.#held = new HeldMemory(connection.memory)
-    this.#socket = req.socket
     const head = requestHead(req)
     this.head = awaitsContinue ? { ...head, headers: withoutExpect(head.headers) } : head
     const asked = awaitsContinue ? res : undefined
     this.body = new NodeBody(req, declaredLength(req), asked, this.#held)
     this.response = new NodeResponse(res, this)
-  }
-
-  get peer(): string | undefined {
-    return this.#socket.remoteAddress
   }
 
   protected override release(): void {
@@ -96,9 +88,8 @@ class NodeBody implements IncomingBody {
   #asked: ServerResponse | undefined
   readonly #held: HeldMemory
   readonly #pieces = new ByteList()
-  #watch: BodyWatch | undefined
-  #collecting = false
-  whole: boolean
+  isHeld = false
+  #isWhole: boolean
 
   constructor(
     req: IncomingMessage,
@@ -110,16 +101,20 @@ class NodeBody implements IncomingBody {
     this.#length = length
     this.#asked = asked
     this.#held = held
-    this.whole = length === 0
+    this.#isWhole = length === 0
   }
 
   get arrived(): boolean {
-    return this.whole || this.#req.complete
+    return this.#isWhole || this.#req.complete
+  }
+
+  get isUnread(): boolean {
+    return this.#req.readableLength > 0
   }
 
   collect(limit: number, done: Collected): void {
     const length = this.#length
-    if (this.whole) return done(EMPTY)
+    if (this.#isWhole) return done(EMPTY)
     if (length !== undefined && length > limit) return done(null, 'too_large')
     if (length === undefined) this.#read(limit, done)
     else {
@@ -131,43 +126,24 @@ class NodeBody implements IncomingBody {
   }
 
   get kept(): Uint8Array | undefined {
-    return this.whole ? this.#joined() : undefined
+    return this.#isWhole ? this.#joined() : undefined
   }
 
   forSending(): Body {
     if (this.#length === 0) return null
-    if (this.whole && this.#length !== undefined) return this.#joined()
-    if (!this.whole) this.#continue()
+    if (this.#isWhole && this.#length !== undefined) return this.#joined()
+    if (!this.#isWhole) this.#continue()
     return this.#stream()
-  }
-
-  stalledFor(now: number): number {
-    const req = this.#req
-    // A complete body may not have been read yet.
-    if (req.complete || req.destroyed) return 0
-    // Unread bytes in the buffer are not the client's delay.
-    this.#watch ??= new BodyWatch()
-    return this.#watch.stalledFor(req.socket, now, req.readableLength > 0)
-  }
-
-  heldTooLong(now: number, timeout: number): boolean {
-    if (!this.#collecting) return false
-    this.#watch ??= new BodyWatch()
-    return this.#watch.tooLong(this.#req.socket, now, timeout)
-  }
-
-  destroy(): void {
-    this.#req.socket.destroy()
   }
 
   #read(limit: number, done: Collected): void {
     this.#continue()
-    this.#collecting = true
+    this.isHeld = true
     const req = this.#req
     const stop = (reason: UnreadReason): void => {
       req.off('data', onData).off('end', onEnd)
       req.pause()
-      this.#collecting = false
+      this.isHeld = false
       done(null, reason)
     }
     const onData = (chunk: Uint8Array): void => {
@@ -178,8 +154,8 @@ class NodeBody implements IncomingBody {
       else if (this.#length === undefined && !this.#held.hold(chunk.length)) stop('memory')
     }
     const onEnd = (): void => {
-      this.whole = true
-      this.#collecting = false
+      this.#isWhole = true
+      this.isHeld = false
       done(this.#joined())
     }
     req.on('data', onData).once('end', onEnd)
@@ -205,7 +181,7 @@ class NodeBody implements IncomingBody {
   #stream(): StreamBody {
     const req = this.#req
     const pieces = this.#pieces
-    const whole = this.whole
+    const whole = this.#isWhole
     return {
       length: this.#length,
       trailers: (): HeaderLines => req.rawTrailers,

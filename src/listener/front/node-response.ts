@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import { endWhole, informationalText, prepareHead } from './response-head.ts'
 import type { ChunkRun } from '../../http/chunk-run.ts'
 import type { HeaderLines, ResponseHead } from '../../http/headers.ts'
@@ -48,7 +47,7 @@ export class NodeResponse implements ClientResponse {
     prepareHead(this.#res, head)
     // The head is sent with the first bytes of the body, or alone after this tick.
     this.#flushAsked = true
-    process.nextTick(flushHead, this)
+    process.nextTick(() => this.#flush())
   }
 
   data(chunk: Uint8Array): boolean {
@@ -64,7 +63,7 @@ export class NodeResponse implements ClientResponse {
       this.#res.once('drain', () => {
         this.#draining = false
         // node:http may emit `drain` while a later response is being read and written.
-        process.nextTick(notifyDrained, this.#owner)
+        process.nextTick(() => this.#owner.drained())
       })
     }
     return false
@@ -103,7 +102,7 @@ export class NodeResponse implements ClientResponse {
   }
 
   closeAfter(): void {
-    this.#owner.closing()
+    this.#owner.connection.closing = true
     if (!this.#res.headersSent) {
       this.#res.shouldKeepAlive = false
       return
@@ -115,8 +114,8 @@ export class NodeResponse implements ClientResponse {
   }
 
   /** Sends the head and the held piece when the end did not follow in the same tick. */
-  flush(): void {
-    this.#owner.tickEnded()
+  #flush(): void {
+    this.#owner.listener?.tickEnded()
     if (!this.#flushAsked || this.#res.destroyed) return
     this.#flushAsked = false
     // `flushHeaders` would send the head as UTF-8.
@@ -141,22 +140,10 @@ export class NodeResponse implements ClientResponse {
     const { socket } = this.#res
     if (socket?.writableCorked === 0) {
       socket.cork()
-      process.nextTick(uncork, socket)
+      process.nextTick(() => socket.uncork())
     }
     return this.#res.write(chunk)
   }
-}
-
-function flushHead(response: NodeResponse): void {
-  response.flush()
-}
-
-function uncork(socket: Socket): void {
-  socket.uncork()
-}
-
-function notifyDrained(owner: ClientExchange): void {
-  owner.drained()
 }
 
 function pairs(lines: HeaderLines): [string, string][] {

@@ -60,7 +60,7 @@ export class FastClientConnection implements InputTaker {
 
   /** Ends a connection that has been idle for too long. Called once a second. */
   sweep(now: number): void {
-    if (this.#connection.oldest !== undefined || !this.#queue.empty) return
+    if (this.#connection.oldest !== undefined || this.#queue.size > 0) return
     if (this.#idleSince === 0) {
       this.#idleSince = now
       this.#requests.forget()
@@ -77,7 +77,7 @@ export class FastClientConnection implements InputTaker {
 
   mayTake(): boolean {
     if (this.#connection.closing || this.#arriving !== undefined) return true
-    return this.#isForStandard ? this.#queue.empty : this.#queue.size < MOST_OPEN
+    return this.#isForStandard ? this.#queue.size === 0 : this.#queue.size < MOST_OPEN
   }
 
   take(bytes: Buffer): number {
@@ -142,7 +142,7 @@ export class FastClientConnection implements InputTaker {
   /** Hands bytes over to the standard path, after the responses to the requests before them. */
   #handOver(bytes: Buffer): number {
     this.#isForStandard = true
-    if (!this.#queue.empty) return 0
+    if (this.#queue.size > 0) return 0
     const socket = this.#socket
     socket.off('data', this.#onData).off('end', this.#onEnd)
     socket.off('error', this.#onError).off('drain', this.#onDrain)
@@ -179,10 +179,6 @@ class ResponseQueue implements ResponseOutput {
   constructor(socket: Socket, texts: ResponseTexts) {
     this.#socket = socket
     this.texts = texts
-  }
-
-  get empty(): boolean {
-    return this.#current === undefined
   }
 
   /** True when a response has begun on the socket. */
@@ -246,7 +242,7 @@ class ResponseQueue implements ResponseOutput {
     else if (waiting.size >= ENOUGH && !this.#socket.writableNeedDrain) {
       // Deferred, because a parser may still be reading the response that has just ended, and
       // parsers must not be re-entered.
-      process.nextTick(notifyDrained, response)
+      process.nextTick(() => response.drained())
     }
   }
 
@@ -275,8 +271,4 @@ class ResponseQueue implements ResponseOutput {
     // The kernel may have taken all of a piece above the limit of the stream.
     return more || socket.writableLength === 0
   }
-}
-
-function notifyDrained(response: FastResponse): void {
-  response.drained()
 }

@@ -6,8 +6,6 @@ import { ByteList } from '../../../base/byte-list.ts'
 import type { Body } from '../../../http/transfer.ts'
 import { type ClientConnection, ClientExchange, type OpenBody } from '../client-connection.ts'
 import type { Exchange, IncomingBody } from '../../exchange.ts'
-import type { MemoryBudget } from '../../memory-budget.ts'
-import { BodyWatch } from '../../hold-watch.ts'
 import { FastResponse, type ResponseOutput } from './fast-response.ts'
 
 const EMPTY = Buffer.alloc(0)
@@ -16,16 +14,15 @@ const EMPTY = Buffer.alloc(0)
 export class FastBody implements IncomingBody, OpenBody {
   /** The bytes of the body that have not arrived. */
   missing: number
-  readonly #socket: Socket
   readonly length: number
+  readonly isHeld = true
+  readonly isUnread = false
   #bytes: Buffer
   /** The pieces of an incomplete body. */
   #pieces: ByteList | undefined
   #collected: ((bytes: Uint8Array) => void) | undefined
-  #watch: BodyWatch | undefined
 
-  constructor(first: Buffer, length: number, socket: Socket) {
-    this.#socket = socket
+  constructor(first: Buffer, length: number) {
     this.length = length
     this.#bytes = first
     this.missing = length - first.length
@@ -36,11 +33,7 @@ export class FastBody implements IncomingBody, OpenBody {
   }
 
   get kept(): Uint8Array | undefined {
-    return this.whole ? this.#bytes : undefined
-  }
-
-  get whole(): boolean {
-    return this.missing === 0
+    return this.arrived ? this.#bytes : undefined
   }
 
   get arrived(): boolean {
@@ -70,22 +63,6 @@ export class FastBody implements IncomingBody, OpenBody {
     done?.(this.#bytes)
   }
 
-  stalledFor(now: number): number {
-    if (this.missing === 0) return 0
-    this.#watch ??= new BodyWatch()
-    return this.#watch.stalledFor(this.#socket, now)
-  }
-
-  heldTooLong(now: number, timeout: number): boolean {
-    if (this.missing === 0) return false
-    this.#watch ??= new BodyWatch()
-    return this.#watch.tooLong(this.#socket, now, timeout)
-  }
-
-  destroy(): void {
-    this.#socket.destroy()
-  }
-
   /** Drops the bytes at the end of the exchange. */
   drop(): void {
     this.#bytes = EMPTY
@@ -97,8 +74,6 @@ export class FastExchange extends ClientExchange implements Exchange {
   readonly head: RequestHead
   readonly body: FastBody
   readonly response: FastResponse
-  readonly #socket: Socket
-  readonly #memory: MemoryBudget
 
   /** The caller has counted the body's `length` in the memory budget. */
   constructor(
@@ -108,20 +83,14 @@ export class FastExchange extends ClientExchange implements Exchange {
     connection: ClientConnection,
     output: ResponseOutput,
   ) {
-    super(connection)
-    this.#memory = connection.memory
+    super(connection, socket)
     this.head = head
-    this.#socket = socket
-    this.body = new FastBody(first, length, socket)
+    this.body = new FastBody(first, length)
     this.response = new FastResponse(output, this)
   }
 
-  get peer(): string | undefined {
-    return this.#socket.remoteAddress
-  }
-
   protected override release(): void {
-    this.#memory.give(this.body.length)
+    this.connection.memory.give(this.body.length)
     this.body.drop()
   }
 }

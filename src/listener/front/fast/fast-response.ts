@@ -109,14 +109,14 @@ export class FastResponse implements ClientResponse {
   }
 
   closeAfter(): void {
-    this.#owner.closing()
+    this.#owner.connection.closing = true
     this.#last = true
     if (this.ended) this.#output.endBehind(this)
   }
 
   /** Sends the head and the held pieces when the end did not follow in the same tick. */
-  flush(): void {
-    this.#owner.tickEnded()
+  #flush(): void {
+    this.#owner.listener?.tickEnded()
     if (!this.#flushAsked) return
     this.#flushAsked = false
     this.#release()
@@ -130,7 +130,7 @@ export class FastResponse implements ClientResponse {
   #askFlush(): void {
     if (this.#flushAsked) return
     this.#flushAsked = true
-    process.nextTick(flushHead, this)
+    process.nextTick(() => this.#flush())
   }
 
   /** False asks for a pause. */
@@ -168,10 +168,6 @@ export class FastResponse implements ClientResponse {
     const bytes = asBuffer(chunk).toString('latin1')
     return this.#framing === 'chunked' ? `${chunk.length.toString(16)}\r\n${bytes}\r\n` : bytes
   }
-}
-
-function flushHead(response: FastResponse): void {
-  response.flush()
 }
 
 /** A response's head for the client, and the framing of its body. */
