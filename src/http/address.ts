@@ -22,10 +22,6 @@ export interface Destination {
 
 export const ANY_HOST = '*'
 
-/** Matches a DNS name; a name that ends in a number would be an invalid address. */
-export const HOST_NAME =
-  /^(?=.{1,253}$)(?!.*\.\d+$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/
-
 /** A destination with the protocol that is spoken with it. */
 export interface WrittenDestination extends Destination {
   /** True for plain HTTP, which is read; all else is carried as bytes. */
@@ -59,10 +55,7 @@ export function parseDestination(text: string): Destination | undefined {
   const port = Number(digits)
   const isValid =
     bracketed === undefined
-      ? host === ANY_HOST ||
-        network?.family === 'ipv4' ||
-        // Compose names services with underscores.
-        (HOST_NAME.test(host.replaceAll('_', 'x')) && !/^\d+$/.test(host))
+      ? host === ANY_HOST || network?.family === 'ipv4' || (isHost(host) && !host.endsWith('.'))
       : network?.family === 'ipv6'
   return isValid && port <= 65_535 ? { host, network, port } : undefined
 }
@@ -141,6 +134,7 @@ export function parsePort(text: string): number | undefined {
 export function isHost(text: string): boolean {
   if (isIPv4(text) || isIPv6(text)) return true
   if (text.length > 253) return false
+  // Compose names services with underscores.
   const labels = (text.endsWith('.') ? text.slice(0, -1) : text).split('.')
   if (!labels.every((label) => /^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/.test(label))) {
     return false

@@ -3,7 +3,6 @@ export {
   type AddressRange,
   type Destination,
   formatListen,
-  HOST_NAME,
   isHost,
   isWithin,
   type ListenAddress,

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import {
   caSource,
   containerName,
@@ -25,7 +26,7 @@ import {
   type ValueCheck,
 } from './value-checks.ts'
 import { outboundProblem } from './outbound.ts'
-import { HOST_NAME } from '#protocol'
+import { isHost } from '#protocol'
 import { rollbackConditionsProblem } from '#rules'
 
 /** The objects with a key. Keys of a namespace are defaults for its pods. */
@@ -123,7 +124,10 @@ const TABLE = {
   'upstream-servername': {
     form: 'a DNS name',
     meaning: 'name in the certificate of your MCP server; required with `upstream-tls: verify`',
-    check: like(HOST_NAME, 'write a DNS name, such as mcp-server.shop.svc'),
+    check: (value) =>
+      isIP(value) === 0 && isHost(value) && !value.endsWith('.')
+        ? undefined
+        : 'write a DNS name, such as mcp-server.shop.svc',
   },
   'tls-secret': {
     ...OBJECT_NAME,
