@@ -23,7 +23,7 @@ export function cancel(
     const entry = inFlight.calls.named(session, id, caller)
     if (entry !== undefined) abandon(inFlight, entry, params)
     else if (session === '') {
-      const barrier = inFlight.calls.barrierFor(id, caller)
+      const barrier = inFlight.calls.sessionless.barrierFor(id, caller)
       if (barrier !== undefined) (barriers ??= []).push(barrier)
     }
   }

@@ -184,72 +184,23 @@ class StalledReceivers {
   }
 }
 
-/** Counts the memory of one exchange's faults: its parsed calls, and the frames in transit. */
-export class ExchangeMemory implements MessageBudget {
-  readonly #budget: MemoryBudget
-  readonly #onFull: () => void
-  #held: number
-  #isClosed = false
-  #isFull = false
-
-  /**
-   * Takes over `held` bytes, which the budget has counted. Calls `onFull` once, when the budget is
-   * exceeded.
-   */
-  constructor(budget: MemoryBudget, held: number, onFull: () => void) {
-    this.#budget = budget
-    this.#held = held
-    this.#onFull = onFull
-  }
-
-  /** Counts held bytes; returns false when the budget is exceeded. */
-  take(bytes: number): boolean {
-    if (this.#isClosed) return true
-    this.#held += bytes
-    if (this.#budget.add(bytes)) return true
-    if (!this.#isFull) {
-      this.#isFull = true
-      this.#budget.pressure.fault_released++
-      this.#onFull()
-    }
-    return false
-  }
-
-  reserve(bytes: number): boolean {
-    if (!this.#isClosed && !this.#budget.take(bytes)) return false
-    if (!this.#isClosed) this.#held += bytes
-    return true
-  }
-
-  give(bytes: number): void {
-    if (this.#isClosed) return
-    this.#held -= bytes
-    this.#budget.give(bytes)
-  }
-
-  /** Releases all held memory at the end of the exchange. */
-  close(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    this.#budget.give(this.#held)
-  }
-}
-
 /** The memory that one exchange holds until its end. */
 export class HeldMemory {
-  readonly #budget: MemoryBudget
-  #bytes = 0
+  protected readonly budget: MemoryBudget
+  protected bytes: number
   /** True when nothing more is held. */
   hasEnded = false
 
-  constructor(budget: MemoryBudget) {
-    this.#budget = budget
+  /** Takes over bytes that the budget has counted. */
+  constructor(budget: MemoryBudget, bytes = 0) {
+    this.budget = budget
+    this.bytes = bytes
   }
 
   /** Counts bytes that are kept until the end; returns false when there is no room. */
   hold(bytes: number): boolean {
-    if (this.hasEnded || !this.#budget.take(bytes)) return false
-    this.#bytes += bytes
+    if (this.hasEnded || !this.budget.take(bytes)) return false
+    this.bytes += bytes
     return true
   }
 
@@ -259,19 +210,56 @@ export class HeldMemory {
       done(true)
       return
     }
-    this.#budget.wait(bytes, (isGranted) => {
+    this.budget.wait(bytes, (isGranted) => {
       if (this.hasEnded) {
-        if (isGranted) this.#budget.give(bytes)
+        if (isGranted) this.budget.give(bytes)
         return
       }
-      if (isGranted) this.#bytes += bytes
+      if (isGranted) this.bytes += bytes
       done(isGranted)
     })
   }
 
+  /** Releases all. Idempotent. */
   end(): void {
+    if (this.hasEnded) return
     this.hasEnded = true
-    this.#budget.give(this.#bytes)
+    this.budget.give(this.bytes)
+  }
+}
+
+/** Counts the memory of one exchange's faults: its parsed calls, and the frames in transit. */
+export class ExchangeMemory extends HeldMemory implements MessageBudget {
+  readonly #onFull: () => void
+  #isFull = false
+
+  /** Calls `onFull` once, when the budget is exceeded. */
+  constructor(budget: MemoryBudget, bytes: number, onFull: () => void) {
+    super(budget, bytes)
+    this.#onFull = onFull
+  }
+
+  /** Counts held bytes; returns false when the budget is exceeded. */
+  take(bytes: number): boolean {
+    if (this.hasEnded) return true
+    this.bytes += bytes
+    if (this.budget.add(bytes)) return true
+    if (!this.#isFull) {
+      this.#isFull = true
+      this.budget.pressure.fault_released++
+      this.#onFull()
+    }
+    return false
+  }
+
+  reserve(bytes: number): boolean {
+    return this.hasEnded || this.hold(bytes)
+  }
+
+  give(bytes: number): void {
+    if (this.hasEnded) return
+    this.bytes -= bytes
+    this.budget.give(bytes)
   }
 }
 

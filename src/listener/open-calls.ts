@@ -9,7 +9,7 @@ import { SendBarrier } from './send-barrier.ts'
 export class OpenCalls {
   /** The calls of sessions; those that leave this table stay open. */
   readonly inSessions: InFlightCalls<CallEntry>
-  readonly #sessionless = new SessionlessCalls()
+  readonly sessionless = new SessionlessCalls()
   /** The number of open calls, with those that the table does not hold. */
   size = 0
 
@@ -25,13 +25,13 @@ export class OpenCalls {
 
   /** Holds a call, or holds it longer, for a response on another connection. */
   keep(entry: CallEntry, now: number): void {
-    if (entry.session === '') this.#sessionless.add(entry)
+    if (entry.session === '') this.sessionless.add(entry)
     else this.inSessions.add(entry.session, entry.call.id, entry, now)
   }
 
   remove(entry: CallEntry): void {
     this.size--
-    if (entry.session === '') this.#sessionless.remove(entry)
+    if (entry.session === '') this.sessionless.remove(entry)
     else this.inSessions.take(entry.session, entry.call.id, entry)
   }
 
@@ -42,12 +42,7 @@ export class OpenCalls {
 
   /** Finds the call that a message of its client names. */
   named(session: string, id: JsonRpcId, caller: Caller): CallEntry | undefined {
-    return session === '' ? this.#sessionless.find(id, caller) : this.find(session, id)
-  }
-
-  /** Returns the barrier of the calls without a session with an id from a caller, if any is held. */
-  barrierFor(id: JsonRpcId, caller: Caller): SendBarrier | undefined {
-    return this.#sessionless.barrierFor(id, caller)
+    return session === '' ? this.sessionless.find(id, caller) : this.find(session, id)
   }
 }
 

@@ -10,7 +10,8 @@ import type { ExchangeContext, NotApplicableReason } from './exchange-context.ts
 
 /** A call with its faults, or an exchange that an HTTP rule matched. */
 export interface CallInjection extends CallProgress {
-  plan: Plan | undefined
+  /** The matched rules, of which those that act have `faults`. */
+  matched: Plan['matched']
   readonly blockedBy: FalseUse | undefined
   /** In order. */
   faults: readonly ActiveFault[]
@@ -78,7 +79,7 @@ export function openInjection(
     upstreamResponse: undefined,
     isRestored: false,
     end: 'awaited',
-    plan,
+    matched: plan?.matched ?? NONE,
     blockedBy,
     context,
     memory,
@@ -104,7 +105,7 @@ export function openInjection(
     isResumable: false,
     lost: undefined,
   }
-  if (plan !== undefined) activate(own, plan)
+  activate(own, own.matched)
   return own
 }
 
@@ -117,10 +118,15 @@ export interface PlannedCall {
   readonly blockedBy?: FalseUse | undefined
 }
 
-/** Adds the active faults of a plan, in order; `before` are the faults that they replace. */
-function activate(own: CallInjection, plan: Plan, before: readonly ActiveFault[] = NONE): void {
+/** Adds the active faults of matched rules, in order; `before` are the faults that they replace. */
+function activate(
+  own: CallInjection,
+  added: Plan['matched'],
+  before: readonly ActiveFault[] = NONE,
+): void {
+  if (added.length === 0) return
   const faults = [...own.faults]
-  for (const matched of plan.matched) {
+  for (const matched of added) {
     const { faults: all } = matched.rule
     for (let index = 0; index < all.length && !matched.dryRun; index++) {
       const active = new ActiveFault(matched, index, own, before[faults.length])
@@ -134,10 +140,9 @@ function activate(own: CallInjection, plan: Plan, before: readonly ActiveFault[]
 }
 
 /** Adds the faults of further rules. */
-export function addPlan(own: CallInjection, plan: Plan): void {
-  const matched = [...(own.plan?.matched ?? []), ...plan.matched]
-  own.plan = own.plan === undefined ? plan : { matched, dryRun: false }
-  activate(own, plan)
+export function addPlan(own: CallInjection, { matched }: Plan): void {
+  own.matched = [...own.matched, ...matched]
+  activate(own, matched)
 }
 
 /**
@@ -149,7 +154,7 @@ export function restart(own: CallInjection, stop: Stop): void {
   own.stop = stop
   const before = own.faults
   own.faults = NONE
-  if (own.plan !== undefined) activate(own, own.plan, before)
+  activate(own, own.matched, before)
   for (const active of before) active.drop()
 }
 
@@ -160,7 +165,7 @@ export function closeInjection(own: CallInjection): void {
   for (const { active } of own.ordered) active.revoke('call_not_sent')
   own.ordered = NONE
   for (const active of own.faults) active.close()
-  for (const matched of own.plan?.matched ?? []) matched.finish()
+  for (const matched of own.matched) matched.finish()
 }
 
 /** Returns the faults of a call. */

@@ -166,7 +166,7 @@ export class ExchangeFaults implements InjectedExchange {
     if (own.end === 'counted') return
     closeInjection(own)
     for (const { end } of this.all) if (end !== 'counted') return
-    this.#memory.close()
+    this.#memory.end()
   }
 }
 

@@ -1,20 +1,21 @@
 import type { Writable } from 'node:stream'
+import { Valve } from '../../base/valve.ts'
 
 /** Writes to a pipe, whose reader may be slow or gone. */
-export class PipeWriter {
+export class PipeWriter extends Valve {
   /** Resolves when the reader is gone. */
   readonly broken: Promise<void>
   readonly #pipe: Writable
   #isBroken = false
-  #waiting: (() => void)[] = []
 
   /** `onDrain` is called when the reader accepts data again. */
   constructor(pipe: Writable, onDrain: () => void = () => undefined) {
+    super()
     this.#pipe = pipe
     const { promise, resolve } = withResolver()
     this.broken = promise
     const wake = (): void => {
-      for (const go of this.#waiting.splice(0)) go()
+      this.open()
       onDrain()
     }
     pipe.on('drain', wake)
@@ -26,20 +27,10 @@ export class PipeWriter {
     pipe.on('error', lost).on('close', lost)
   }
 
-  /** True while the reader accepts no more data. */
-  get blocked(): boolean {
-    return !this.#isBroken && this.#pipe.writableNeedDrain
-  }
-
   /** Writes bytes, or drops them when the reader is gone; false asks for a pause. */
   write(bytes: Uint8Array): boolean {
-    if (!this.#isBroken && this.#pipe.writable) this.#pipe.write(bytes)
+    if (!this.#isBroken && this.#pipe.writable) this.blocked = !this.#pipe.write(bytes)
     return !this.blocked
-  }
-
-  /** Resolves when the reader accepts data or is gone; undefined when no wait is needed. */
-  ready(): Promise<void> | undefined {
-    return this.blocked ? new Promise((resolve) => this.#waiting.push(resolve)) : undefined
   }
 
   /** Resolves when all bytes are written, or the reader is gone. */

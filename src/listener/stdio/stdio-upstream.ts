@@ -1,4 +1,5 @@
 import { buffer } from 'node:stream/consumers'
+import { Valve } from '../../base/valve.ts'
 import type { RequestHead } from '../../http/headers.ts'
 import type { Body, ResponseSink, Transfer, Upstream } from '../../http/transfer.ts'
 import { NO_TRANSFER } from '../layers/service.ts'
@@ -26,7 +27,7 @@ export class StdioUpstream implements Upstream {
 
   send({ method }: RequestHead, body: Body, sink: ResponseSink): Transfer {
     if (method === 'GET') {
-      this.stream.open(sink)
+      this.stream.begin(sink)
       return this.stream
     }
     if (body === null || body instanceof Uint8Array) return this.#post(body, sink)
@@ -56,11 +57,10 @@ export class StdioUpstream implements Upstream {
 }
 
 /** Carries the lines of the server. */
-class ServerStream implements Transfer {
+class ServerStream extends Valve implements Transfer {
   #sink: ResponseSink | undefined
-  #resumed: (() => void) | undefined
 
-  open(sink: ResponseSink): void {
+  begin(sink: ResponseSink): void {
     this.#sink = sink
     sink.head(STREAM)
     sink.data(Buffer.from(`event: endpoint\ndata: ${TARGET}\n\n`))
@@ -68,8 +68,8 @@ class ServerStream implements Transfer {
 
   /** Passes a part of the lines on; returns a promise when no more are accepted for now. */
   push(part: LinePart): Promise<void> | undefined {
-    if (this.#sink?.data(eventOf(part)) !== false) return undefined
-    return new Promise((resolve) => (this.#resumed = resolve))
+    this.blocked = this.#sink?.data(eventOf(part)) === false
+    return this.ready()
   }
 
   end(): void {
@@ -79,13 +79,12 @@ class ServerStream implements Transfer {
   }
 
   resume(): void {
-    this.#resumed?.()
-    this.#resumed = undefined
+    this.open()
   }
 
   abort(): void {
     this.#sink = undefined
-    this.resume()
+    this.open()
   }
 }
 

@@ -50,7 +50,7 @@ export interface OutputFlow {
 }
 
 /** Configures a layer. */
-export interface LayerOptions {
+interface LayerOptions {
   readonly active: ActiveFault
   /**
    * The milliseconds for which the transform may hold them while it waits for more; bytes that
@@ -65,17 +65,12 @@ export interface LayerOptions {
   readonly endsByStatus: boolean
 }
 
-/** Pipes a response through one fault's transform; resolves when the head is known. */
-export function outputLayer(options: LayerOptions, input: OutputFlow): Promise<OutputFlow> {
-  return new OutputLayer(options, input).start()
-}
-
 /**
  * One fault's transform, and the body as the transform sees it. Keeps the bytes that were taken and
  * not emitted: when the transform fails, they are sent unchanged, with the rest. Detects whether
  * the emitted bytes differ from the input.
  */
-class OutputLayer implements AsyncIterableIterator<Uint8Array> {
+export class OutputLayer implements AsyncIterableIterator<Uint8Array> {
   readonly #options: LayerOptions
   readonly #memory: ByteBudget
   readonly #input: OutputFlow
@@ -106,6 +101,7 @@ class OutputLayer implements AsyncIterableIterator<Uint8Array> {
     this.#input = input
   }
 
+  /** Pipes the response through the transform; resolves when the head is known. */
   async start(): Promise<OutputFlow> {
     const { active, changed } = this.#options
     const input = this.#input

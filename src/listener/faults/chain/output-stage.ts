@@ -13,11 +13,11 @@ import { type CallProgress, move } from '../call-state.ts'
 import { NO_FAULT } from '../exchange-context.ts'
 import { PieceQueue } from './frame.ts'
 import { FAULT_HEADER, hasNoBody, withMarkers } from '../emit/injected-response.ts'
-import { Valve } from '../emit/valve.ts'
+import { Valve } from '../../../base/valve.ts'
 import { waits } from '../call-injection.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
 import { SLICE, nextLoop } from '../../../base/event-loop.ts'
-import { type OutputFlow, outputLayer } from './output-layer.ts'
+import { type OutputFlow, OutputLayer } from './output-layer.ts'
 
 /** The waiting bytes beyond which the upstream is asked to pause. */
 const HIGH_WATER = 64 * 1024
@@ -136,7 +136,7 @@ export class OutputStage extends Valve {
         // The first fault waits for nothing of a whole response.
         const timeout = whole && isFirst ? undefined : holdTimeout
         const options = { active, timeout, isExcused, changed, endsByStatus }
-        flow = await outputLayer(options, flow)
+        flow = await new OutputLayer(options, flow).start()
         isFirst = false
         if (this.#ended) return
       }

@@ -1,7 +1,7 @@
 import { adjoined } from '../../../base/bytes.ts'
 import type { ResponseHead } from '../../../http/headers.ts'
 import { markerComments, withMarkers } from './injected-response.ts'
-import { Valve } from './valve.ts'
+import { Valve } from '../../../base/valve.ts'
 import { Fifo } from '../../../base/fifo.ts'
 import type { ResponseSink } from '../../../http/transfer.ts'
 import { keepCopied } from '../../../mcp/read-messages.ts'

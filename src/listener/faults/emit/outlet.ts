@@ -4,7 +4,7 @@ import { type ExchangeFaults, takeAllMarkers } from '../exchange-faults.ts'
 import type { WholeResponse } from '../../rejection.ts'
 import { withMarkers } from './injected-response.ts'
 import { OutputStage } from '../chain/output-stage.ts'
-import { Valve } from './valve.ts'
+import { Valve } from '../../../base/valve.ts'
 
 /** Larger bodies may wait for the client. */
 const AT_ONCE = 8 * 1024
