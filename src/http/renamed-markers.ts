@@ -90,7 +90,7 @@ export class MarkerRenamer {
 export function renameMarkers(head: ResponseHead, sink: ResponseSink): ResponseSink {
   const { streams, coding } = responseFactsOf(head)
   // Compressed bodies are not read: Squall writes no markers into them.
-  return streams && coding === undefined ? new RenamingSink(sink) : sink
+  return streams && coding === 'identity' ? new RenamingSink(sink) : sink
 }
 
 class RenamingSink implements ResponseSink {

@@ -1,3 +1,4 @@
+import { codingOf } from './content-coding.ts'
 import { markInHeaders } from './foreign-markers.ts'
 import { headerValue, mediaType, type ResponseHead } from './headers.ts'
 import { FastResponseHead, type ResponseFacts } from './fast/fast-response-head.ts'
@@ -16,7 +17,7 @@ export function declaredLength(head: ResponseHead): number {
 
 function readFacts({ headers }: ResponseHead): ResponseFacts {
   return {
-    coding: headerValue(headers, 'content-encoding'),
+    coding: codingOf(headerValue(headers, 'content-encoding')),
     streams: mediaType(headerValue(headers, 'content-type')) === 'text/event-stream',
     mark: markInHeaders(headers),
   }

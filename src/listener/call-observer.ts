@@ -20,7 +20,7 @@ import type { Failure } from '../http/transfer.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { Explained } from './ended-call.ts'
 import { unreadOutcome } from './faults/call-outcome.ts'
-import { codingOf, decodedLimit, decodeWhole, type Coding } from '../http/content-coding.ts'
+import { decodedLimit, decodeWhole, type Coding } from '../http/content-coding.ts'
 import { heavyWork } from '../base/event-loop.ts'
 import type { StackParts } from './layers/stack-parts.ts'
 import { type InFlightRequests, PARSED, type RawText } from './in-flight-requests.ts'
@@ -70,7 +70,7 @@ export class CallObserver implements Observer {
     if (head.status >= 400) this.#noteRetryAfter(head)
     const { coding, streams, mark } = responseFactsOf(head)
     if (mark > 0) this.#note(mark)
-    this.#coding = codingOf(coding)
+    this.#coding = coding
     // A response that will be too large is not kept.
     if (declaredLength(head) > this.#parts.maxBody) this.#isUnread = true
     if (head.status >= 300 || !streams) return

@@ -4,15 +4,14 @@ import type { ForeignMark } from '../http/foreign-markers.ts'
 import {
   headerValue,
   type HeaderLines,
-  mediaType,
   type RequestHead,
   type ResponseHead,
 } from '../http/headers.ts'
+import { responseFactsOf } from '../http/response-facts.ts'
 import { eachResponse } from '../mcp/event-message.ts'
 import { signIn } from '../mcp/event-signs.ts'
 import { SseFramer, type SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../http/transfer.ts'
-import { codingOf } from '../http/content-coding.ts'
 import { resume } from './call-entry.ts'
 import { rawTextOf, settleUnread } from './call-observer.ts'
 import type { Explained } from './ended-call.ts'
@@ -57,11 +56,10 @@ export class PushObserver implements Observer, PushPosition {
 
   head(head: ResponseHead): void {
     this.#account.head(head)
-    if (head.status >= 300) return
-    if (mediaType(headerValue(head.headers, 'content-type')) !== 'text/event-stream') return
+    const { coding, streams } = responseFactsOf(head)
+    if (head.status >= 300 || !streams) return
     this.#parts.telemetry.gauge('push_streams', 1)
     if (this.#resumes) this.#parts.inFlight.resumed(this.#session)
-    const coding = codingOf(headerValue(head.headers, 'content-encoding'))
     this.#watch = new SseWatch(
       coding,
       this.#parts.maxBody,

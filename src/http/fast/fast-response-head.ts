@@ -1,9 +1,10 @@
+import type { Coding } from '../content-coding.ts'
 import type { ForeignMark } from '../foreign-markers.ts'
 import type { HeaderLines, ResponseHead } from '../headers.ts'
 
 /** Properties of a response's body, as its head declares them. */
 export interface ResponseFacts {
-  readonly coding: string | undefined
+  readonly coding: Coding
   /** True for an event stream. */
   readonly streams: boolean
   readonly mark: ForeignMark

@@ -15,7 +15,7 @@ import {
   planHttpResponse,
   type Plan,
 } from '../../rules/select/plan.ts'
-import type { Outgoing } from '../layers/service.ts'
+import type { Outgoing, Service } from '../layers/service.ts'
 import type { FaultOrigin } from './exchange-context.ts'
 import { type PlannedCall, type CallInjection, openInjection } from './call-injection.ts'
 import { ExchangeFaults, type PlanResponse, repeated } from './exchange-faults.ts'
@@ -34,7 +34,7 @@ import {
 } from './planner-options.ts'
 import { unfollowed } from './call-outcome.ts'
 import { SessionControl } from './session-control.ts'
-import { FaultedTransfer, type Services } from './source/faulted-upstream.ts'
+import { FaultedTransfer } from './source/faulted-upstream.ts'
 import type { MessagePlanner, ServerMessage } from './source/server-messages.ts'
 import type { ByteBudget } from '../../base/byte-budget.ts'
 import { isRecord } from '../../base/values.ts'
@@ -80,14 +80,12 @@ const NO_HTTP = { hasHttp: false, hasHttpResponse: false } as const
 
 /** Plans the faults of exchanges by the active rules. */
 export class FaultPlanner {
-  readonly control: SessionControl
   readonly #parts: FaultPlannerOptions
   readonly #asked = new AskedRequests()
   readonly #isStdio: boolean
 
   constructor(parts: FaultPlannerOptions) {
     this.#parts = parts
-    this.control = parts.control
     this.#isStdio = parts.streamTransport === 'stdio'
   }
 
@@ -200,12 +198,12 @@ export class FaultPlanner {
 
   /** Sends a request under its faults; relay and observers need not know them. */
   send(
-    services: Services,
+    inner: Service<Outgoing>,
     faults: ExchangeFaults,
     request: Outgoing,
     sink: ResponseSink,
   ): Transfer {
-    return new FaultedTransfer(services, faults, request, sink)
+    return new FaultedTransfer(inner, faults, request, sink)
   }
 
   /** Looks for false values in the calls of a request. */

@@ -1,4 +1,3 @@
-import type { Upstream } from '../../http/transfer.ts'
 import { cancelOwn } from '../cancellations.ts'
 import type { ExchangeFaults } from '../faults/exchange-faults.ts'
 import type { Layer, Outgoing, Service } from './service.ts'
@@ -7,27 +6,16 @@ import { type Opened, releaseParams } from './settled.ts'
 
 /** Plans the faults of each request by the active rules, and lets them act on it. */
 export function injected(p: StackParts): Layer<Service<Opened>, Service<Outgoing>> {
-  return (inner) => {
-    const services = { inner, alone: alone(inner) }
-    return {
-      send(opened, sink) {
-        const { request, entries, barriers } = opened
-        const faults = plan(p, opened)
-        const { exchange } = request
-        const { head } = exchange
-        const outgoing: Outgoing = { head, body: exchange.body.forSending(), entries, barriers }
-        if (faults === undefined) return inner.send(outgoing, sink)
-        return p.planner!.send(services, faults, outgoing, sink)
-      },
-    }
-  }
-}
-
-/** Sends requests of Squall itself, which belong to no call of a client. */
-export function alone(inner: Service<Outgoing>): Upstream {
-  return {
-    send: (head, body, sink) => inner.send({ head, body, entries: [], barriers: undefined }, sink),
-  }
+  return (inner) => ({
+    send(opened, sink) {
+      const { request, entries, barriers } = opened
+      const faults = plan(p, opened)
+      const { head, body } = request.exchange
+      const outgoing = { head, body: body.forSending(), entries, barriers }
+      if (faults === undefined) return inner.send(outgoing, sink)
+      return p.planner!.send(inner, faults, outgoing, sink)
+    },
+  })
 }
 
 function plan(p: StackParts, opened: Opened): ExchangeFaults | undefined {

@@ -7,10 +7,10 @@ import type { SendBarrier } from '../send-barrier.ts'
 export interface Outgoing {
   readonly head: RequestHead
   readonly body: Body
-  /** The calls that are sent with it; empty for a request of Squall itself. */
-  readonly entries: readonly CallEntry[]
+  /** The calls that are sent with it; none for a request of Squall itself. */
+  readonly entries?: readonly CallEntry[]
   /** The requests that this one must not overtake. */
-  readonly barriers: readonly SendBarrier[] | undefined
+  readonly barriers?: readonly SendBarrier[] | undefined
 }
 
 /** Carries a request towards the upstream; the response comes to the sink. */

@@ -3,7 +3,6 @@ import { sendAlone } from '../faults/request/copies.ts'
 import { PushStream } from '../faults/source/push-streams.ts'
 import { PushObserver } from '../push-observer.ts'
 import type { Relay } from '../relay.ts'
-import { alone } from './injected.ts'
 import type { Layer, Outgoing, Service } from './service.ts'
 import type { StackParts } from './stack-parts.ts'
 import type { Opened } from './settled.ts'
@@ -16,7 +15,6 @@ export function streams(
   p: StackParts,
   below: Service<Outgoing>,
 ): Layer<Service<Opened, Relay>, Service<Opened>> {
-  const upstream = alone(below)
   return (inner) => ({
     send(opened, relay) {
       const { exchange, facts } = opened.request
@@ -26,7 +24,7 @@ export function streams(
       relay.settlement.observe(position, opened)
       if (p.push === undefined) return inner.send(opened, relay)
       const post = (text: string, target: string | undefined): void =>
-        sendAlone(postOf(head, text, target), upstream)
+        sendAlone(postOf(head, text, target), below)
       const client = { sink: relay, position, post }
       const stream = new PushStream(p.push, p.planner?.messagesOf(head), client)
       position.stream = stream

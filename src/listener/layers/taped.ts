@@ -1,7 +1,7 @@
 import { digest } from '../../base/digest.ts'
 import { ByteList } from '../../base/byte-list.ts'
 import type { ChunkRun } from '../../http/chunk-run.ts'
-import { codingOf, decodeWhole } from '../../http/content-coding.ts'
+import { type Coding, codingOf, decodeWhole } from '../../http/content-coding.ts'
 import { type HeaderLines, headerValue, type ResponseHead } from '../../http/headers.ts'
 import { responseFactsOf } from '../../http/response-facts.ts'
 import type { Failure, ResponseSink } from '../../http/transfer.ts'
@@ -22,8 +22,9 @@ export function taped(p: StackParts): Layer<Service<Outgoing>> {
     if (tape === undefined) return inner
     return {
       send(request, sink) {
+        const { body, entries = [] } = request
         if (tape.hasEnded) {
-          tape.drop(Number(request.body !== null) + Number(request.entries.length > 0))
+          tape.drop(Number(body !== null) + Number(entries.length > 0))
           return inner.send(request, sink)
         }
         const own = new TapedSink(p, tape, request, sink)
@@ -65,7 +66,7 @@ class TapedSink implements ResponseSink {
   constructor(
     p: StackParts,
     tape: TapeRecorder,
-    { head, body, entries }: Outgoing,
+    { head, body, entries = [] }: Outgoing,
     sink: ResponseSink,
   ) {
     this.#parts = p
@@ -78,7 +79,7 @@ class TapedSink implements ResponseSink {
     this.#via = kind === 'stream' ? 'stream' : 'json'
     this.#isCall = entries.length > 0 || kind === 'stream'
     if (kind === 'post') {
-      const text = body instanceof Uint8Array ? this.#text(body, coding) : undefined
+      const text = body instanceof Uint8Array ? this.#text(body, codingOf(coding)) : undefined
       const line = this.#line('client', { protocolVersion })
       this.#isCall ||= text !== undefined && mayCall(text)
       if (text !== undefined) tape.take(line, text)
@@ -101,7 +102,7 @@ class TapedSink implements ResponseSink {
     if (this.#via === 'json') this.#via = 'sse'
     const { maxBody, memory } = this.#parts
     const onFrame = (frame: SseFrame): void => this.#event(frame)
-    this.#watch = new SseWatch(codingOf(coding), maxBody, () => 0, onFrame, memory)
+    this.#watch = new SseWatch(coding, maxBody, () => 0, onFrame, memory)
   }
 
   data(chunk: Uint8Array): boolean {
@@ -164,9 +165,8 @@ class TapedSink implements ResponseSink {
   #whole(): void {
     const head = this.#head
     const isHeld = this.#pieces.size === this.#size
-    const text = isHeld
-      ? this.#text(this.#pieces.joined(), head && responseFactsOf(head).coding)
-      : ''
+    const coding = head === undefined ? 'identity' : responseFactsOf(head).coding
+    const text = isHeld ? this.#text(this.#pieces.joined(), coding) : ''
     this.release()
     if (!this.#isCall || this.#via === 'stream' || head === undefined) return
     if (!isHeld) return this.#record({ omitted: 'too_large', bytes: this.#size })
@@ -188,8 +188,8 @@ class TapedSink implements ResponseSink {
     return { exchange: this.#exchange, session, from, ...(from === 'server' && { via }), ...rest }
   }
 
-  #text(bytes: Uint8Array, coding: string | undefined): string | undefined {
-    const plain = decodeWhole(codingOf(coding), bytes, this.#parts.maxBody)
+  #text(bytes: Uint8Array, coding: Coding): string | undefined {
+    const plain = decodeWhole(coding, bytes, this.#parts.maxBody)
     return plain && Buffer.from(plain).toString()
   }
 }

@@ -4,9 +4,9 @@ import {
   type ResponseHead,
   headerValue,
   linesWithout,
-  mediaType,
 } from '../../../http/headers.ts'
 import { FastResponseHead, type ResponseHeadCache } from '../../../http/fast/fast-response-head.ts'
+import { responseFactsOf } from '../../../http/response-facts.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { STATUS_CODES } from 'node:http'
 import { type Call, sharesStream } from '../../../mcp/call.ts'
@@ -239,8 +239,8 @@ function errorResponse(
 }
 
 /** Returns true for an event stream. */
-export function isStream({ headers, status }: ResponseHead): boolean {
-  return mediaType(headerValue(headers, 'content-type')) === 'text/event-stream' && status < 300
+export function isStream(head: ResponseHead): boolean {
+  return head.status < 300 && responseFactsOf(head).streams
 }
 
 /** Returns true for a response without a body. */

@@ -3,7 +3,7 @@ import { aroundId } from '../../../filters/lib/json/message-id.ts'
 import { afterReads } from '../../../base/after-reads.ts'
 import { ENDLESS, type ByteBudget } from '../../../base/byte-budget.ts'
 import { heavyWork, nextLoop } from '../../../base/event-loop.ts'
-import type { Upstream } from '../../../http/transfer.ts'
+import type { ResponseSink, Transfer } from '../../../http/transfer.ts'
 import type { CallInjection, CopyOrder } from '../call-injection.ts'
 import type { CallTexts, SentRequest } from './call-texts.ts'
 import { interruptibleWait } from '../chain/stop.ts'
@@ -25,6 +25,11 @@ const AT_ONCE = 8
 const PROMPT = 100
 
 const NEVER = new AbortController().signal
+
+/** Sends requests of Squall itself. */
+interface Sender {
+  send(request: SentRequest, sink: ResponseSink): Transfer
+}
 
 /** Takes the ordered copies of a message that is sent now. */
 export function takeCopies(own: CallInjection): readonly CopyOrder[] {
@@ -65,11 +70,11 @@ export async function readCopied(
 export function sendCopies(
   own: CallInjection,
   text: string,
-  upstream: Upstream,
+  sender: Sender,
   texts: CallTexts,
 ): void {
   if (own.context.facts.session !== undefined) own.responded = new AbortController()
-  for (const order of takeCopies(own)) void sendOrder(own, order, text, upstream, texts)
+  for (const order of takeCopies(own)) void sendOrder(own, order, text, sender, texts)
 }
 
 /**
@@ -80,7 +85,7 @@ async function sendOrder(
   own: CallInjection,
   { active, copies, spacing }: CopyOrder,
   text: string,
-  upstream: Upstream,
+  sender: Sender,
   texts: CallTexts,
 ): Promise<void> {
   const { responded, context } = own
@@ -111,7 +116,7 @@ async function sendOrder(
       const copy = around?.join(JSON.stringify(`${PREFIX}-${++made}`))
       if (copy === undefined) continue
       const more = active.wireMarker === undefined ? [] : [COPY_HEADER, String(n)]
-      sendAlone(texts.alone(copy, more), upstream, closing, memory)
+      sendAlone(texts.alone(copy, more), sender, closing, memory)
     }
   } catch (error) {
     if (!closing.aborted) context.listener.failed(NO_FAULT, error)
@@ -122,17 +127,17 @@ async function sendOrder(
 
 /** Sends a request whose response nobody awaits; skipped without memory for it. */
 export function sendAlone(
-  { head, body }: SentRequest,
-  upstream: Upstream,
+  request: SentRequest,
+  sender: Sender,
   closing: AbortSignal = NEVER,
   memory: ByteBudget = ENDLESS,
 ): void {
-  const size = (body as Uint8Array).length
+  const size = (request.body as Uint8Array).length
   if (!memory.take(size)) return
   const ended = new AbortController()
   const end = (): void => ended.abort()
   const ignore = (): void => undefined
-  const transfer = upstream.send(head, body, {
+  const transfer = sender.send(request, {
     info: ignore,
     head: ignore,
     data: () => true,

@@ -1,6 +1,6 @@
-import { headerValue } from '../../../http/headers.ts'
-import type { HeaderLines, RequestHead, ResponseHead } from '../../../http/headers.ts'
-import type { Body, Failure, ResponseSink, Transfer, Upstream } from '../../../http/transfer.ts'
+import type { HeaderLines, ResponseHead } from '../../../http/headers.ts'
+import { responseFactsOf } from '../../../http/response-facts.ts'
+import type { Failure, ResponseSink, Transfer } from '../../../http/transfer.ts'
 import { internalFailure } from '../../rejection.ts'
 import type { Outgoing, Service } from '../../layers/service.ts'
 import { noteResponse } from '../../side-faults.ts'
@@ -25,21 +25,13 @@ import {
 } from '../emit/injected-response.ts'
 import { Outlet, type OutletEvents } from '../emit/outlet.ts'
 import { mayAskForInput } from './input-requests.ts'
-import { codingOf } from '../../../http/content-coding.ts'
 import { type ResponseContext, type ResponsePart } from './response-part.ts'
 import { BodyResponse } from './body-response.ts'
 import { SseResponse } from './sse-response.ts'
 
-/** The ways to the upstream. */
-export interface Services {
-  readonly inner: Service<Outgoing>
-  /** Sends requests of Squall itself. */
-  readonly alone: Upstream
-}
-
 /** Takes the request through the faults to the upstream, and the response back to the client. */
 export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
-  readonly #services: Services
+  readonly #inner: Service<Outgoing>
   readonly #faults: ExchangeFaults
   readonly #request: Outgoing
   readonly #sink: ResponseSink
@@ -53,8 +45,13 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
   /** True when no more data of the upstream is needed. */
   #dropped = false
 
-  constructor(services: Services, faults: ExchangeFaults, request: Outgoing, sink: ResponseSink) {
-    this.#services = services
+  constructor(
+    inner: Service<Outgoing>,
+    faults: ExchangeFaults,
+    request: Outgoing,
+    sink: ResponseSink,
+  ) {
+    this.#inner = inner
     this.#faults = faults
     this.#request = request
     this.#sink = sink
@@ -64,7 +61,7 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
       return
     }
     try {
-      this.#forward(request.head, request.body)
+      this.#forward(request)
     } catch (error) {
       faults.finish()
       throw error
@@ -155,20 +152,19 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
         )
       } else {
         this.#replies = replies
-        this.#forward(sent.head, sent.body, responded)
-        const upstream = this.#services.alone
-        for (const [own, text] of copied) sendCopies(own, text, upstream, texts)
+        this.#forward(sent, responded)
+        for (const [own, text] of copied) sendCopies(own, text, this.#inner, texts)
         for (const text of repeated) this.#sendAlone(texts.alone(text, []))
       }
     }
   }
 
-  #forward(head: RequestHead, body: Body, responded: readonly number[] = []): void {
+  #forward({ head, body }: SentRequest, responded: readonly number[] = []): void {
     this.#faults.forwarded()
-    const { entries: all, barriers } = this.#request
-    const kept = new Set(responded)
-    const entries = kept.size === 0 ? all : all.filter((_, index) => !kept.has(index))
-    const transfer = this.#services.inner.send({ head, body, entries, barriers }, this)
+    const { entries: all = [], barriers } = this.#request
+    const isSent = (_: unknown, index: number): boolean => !responded.includes(index)
+    const entries = responded.length === 0 ? all : all.filter(isSent)
+    const transfer = this.#inner.send({ head, body, entries, barriers }, this)
     this.#transfer = transfer
     if (this.#dropped) transfer.abort()
   }
@@ -200,7 +196,7 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
     const isPlanned = faults.planned.messagePlanner !== undefined
     const isRead = readsAny(faults) || (isPlanned && (isStream(head) || mayAskForInput(faults)))
     if (!isRead && replies.length === 0) return undefined
-    const coding = codingOf(headerValue(head.headers, 'content-encoding'))
+    const { coding } = responseFactsOf(head)
     const context: ResponseContext = {
       faults,
       outlet: this.#outlet,
@@ -226,6 +222,6 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
   /** Sends a request of Squall itself. */
   #sendAlone(request: SentRequest): void {
     const { closing, memory } = this.#faults.options.parts
-    sendAlone(request, this.#services.alone, closing, memory)
+    sendAlone(request, this.#inner, closing, memory)
   }
 }

@@ -1,6 +1,6 @@
-import { headerValue, type HeaderLines, type ResponseHead } from '../../../http/headers.ts'
+import type { HeaderLines, ResponseHead } from '../../../http/headers.ts'
+import { responseFactsOf } from '../../../http/response-facts.ts'
 import type { Failure, ResponseSink, Transfer } from '../../../http/transfer.ts'
-import { codingOf } from '../../../http/content-coding.ts'
 import type { Cut } from '../../exchange.ts'
 import { sharesStream } from '../../../mcp/call.ts'
 import type { CallInjection } from '../call-injection.ts'
@@ -29,8 +29,7 @@ export class PushStream extends PushChannel implements ResponseSink, Transfer {
   head(head: ResponseHead): void {
     if (this.hasEnded) return
     this.#isStream = isStream(head)
-    const coding = codingOf(headerValue(head.headers, 'content-encoding'))
-    this.readable = this.#isStream && coding === 'identity'
+    this.readable = this.#isStream && responseFactsOf(head).coding === 'identity'
     this.client.sink.head(head)
   }
 
