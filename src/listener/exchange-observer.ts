@@ -11,7 +11,6 @@ import type { Observer } from './observer.ts'
 
 /** Counts an exchange that carries no calls by its status. */
 export class ExchangeObserver implements Observer {
-  readonly behind = false
   isOver = false
   /** The faults of the exchange; undefined when no rule matched. */
   faults: ExchangeFaults | undefined
@@ -28,14 +27,6 @@ export class ExchangeObserver implements Observer {
 
   head(head: ResponseHead): void {
     this.#head = head
-  }
-
-  data(): void {
-    // Only the status counts.
-  }
-
-  chunks(): void {
-    // Only the status counts.
   }
 
   end(): void {

@@ -7,11 +7,11 @@ import type { Explained } from './ended-call.ts'
 /** Observes a response without changing it; a failing observer does not affect the response. */
 export interface Observer {
   /** True while the response should arrive no faster, because too many bytes were not read yet. */
-  readonly behind: boolean
+  readonly behind?: boolean
   head(head: ResponseHead): void
-  data(chunk: Uint8Array): void
+  data?(chunk: Uint8Array): void
   /** Observes a run of chunks, like `data`. */
-  chunks(run: ChunkRun): void
+  chunks?(run: ChunkRun): void
   end(trailers: HeaderLines): void
   fail(failure: Failure): void
   /** Reports that the client left before the end. */

@@ -89,7 +89,7 @@ export class Relay implements ResponseSink, ExchangeListener {
     this.#owed -= chunk.length
     const more = this.#exchange.response.data(chunk)
     try {
-      this.settlement.observer?.data(chunk)
+      this.settlement.observer?.data?.(chunk)
     } catch (error) {
       this.#observerFailed(error)
     }
@@ -101,7 +101,7 @@ export class Relay implements ResponseSink, ExchangeListener {
     const started = this.#begin()
     const more = this.#exchange.response.chunks(run)
     try {
-      this.settlement.observer?.chunks(run)
+      this.settlement.observer?.chunks?.(run)
     } catch (error) {
       this.#observerFailed(error)
     }

@@ -54,9 +54,7 @@ export class Sidecar {
   readonly #dialled: DialledSockets = new Map()
   readonly #files: readonly TlsFiles[]
   #state: 'starting' | 'listening' | 'draining' = 'starting'
-  #sweeper: NodeJS.Timeout | undefined
-  #judge: NodeJS.Timeout | undefined
-  #refresher: NodeJS.Timeout | undefined
+  readonly #timers: NodeJS.Timeout[] = []
   #drained: Promise<void> | undefined
 
   constructor(
@@ -114,12 +112,9 @@ export class Sidecar {
     }
     for (const files of this.#files) await files.watch()
     // Bytes that arrived while the process stood still are read before a client counts as slow.
-    this.#sweeper = setInterval(() => afterReads(() => this.sweep()), SWEEP_INTERVAL)
-    this.#sweeper.unref()
+    this.#every(SWEEP_INTERVAL, () => afterReads(() => this.sweep()))
     const { agents } = this.#context
-    if (agents !== undefined) {
-      this.#judge = setInterval(() => agents.sweep(performance.now()), VERDICT_INTERVAL).unref()
-    }
+    if (agents !== undefined) this.#every(VERDICT_INTERVAL, () => agents.sweep(performance.now()))
     this.#state = 'listening'
     return bound
   }
@@ -170,7 +165,7 @@ export class Sidecar {
     this.#outbound = outbound.map((route) => new OutboundListener(route, parts))
     for (const listener of this.#outbound) bound.push(await listener.listen())
     if (faults?.connections === undefined) return
-    this.#refresher = setInterval(() => this.#refreshOutbound(), REFRESH_INTERVAL).unref()
+    this.#every(REFRESH_INTERVAL, () => this.#refreshOutbound())
     this.#refreshOutbound()
   }
 
@@ -220,14 +215,16 @@ export class Sidecar {
   /** Ends all listeners and connections at once. */
   async close(): Promise<void> {
     this.#state = 'draining'
-    clearInterval(this.#sweeper)
-    clearInterval(this.#judge)
-    clearInterval(this.#refresher)
+    for (const timer of this.#timers) clearInterval(timer)
     for (const port of this.#ports) port.close()
     for (const port of this.#attached) port.close()
     for (const listener of this.#outbound) listener.close()
     for (const files of this.#files) await files.close()
     this.sweep()
+  }
+
+  #every(ms: number, act: () => void): void {
+    this.#timers.push(setInterval(act, ms).unref())
   }
 
   async #drain(): Promise<void> {

@@ -18,8 +18,6 @@ import {
 } from './verdicts.ts'
 
 const RESOLVED = Promise.resolve()
-/** Stands for the verdict on a message that was answered before the client repeated the request. */
-const ANSWERED = Promise.resolve(undefined)
 
 /** Takes the request of an exchange through its faults, until the upstream has it. */
 export class RequestPhase {
@@ -119,7 +117,8 @@ export class RequestPhase {
     const verdicts = await Promise.all(
       posted.map(async (own, at) => {
         if (own.blockedBy !== undefined) return blocked(own, own.blockedBy)
-        return responded.includes(at) ? ANSWERED : await ask(own, since)
+        // A message that was answered before the client repeated the request has no verdict.
+        return responded.includes(at) ? undefined : await ask(own, since)
       }),
     )
     const repeated =

@@ -130,7 +130,7 @@ export abstract class PushChannel extends EventChannel {
     this.#busy = true
     const framer = this.#framer
     if (framer === undefined) this.#outlet.write(chunk)
-    else this.#outlet.joined(() => framer.push(chunk, (frame) => this.#read(frame)))
+    else this.#outlet.joined(() => framer.push(chunk))
     this.#busy = false
     this.update()
     this.#paused = this.#outlet.blocked || this.gate?.behind === true
@@ -177,9 +177,12 @@ export abstract class PushChannel extends EventChannel {
       this.#outlet.waits
     if (wanted === (this.#framer !== undefined)) return
     if (wanted && !this.#ending) {
-      const { position } = this.client
-      const isBehind = (): boolean => this.#paused
-      this.#framer = new TimedFramer(position.fork(), this.#sessions.holdTimeout, isBehind)
+      this.#framer = new TimedFramer(
+        this.client.position.fork(),
+        this.#sessions.holdTimeout,
+        (frame) => this.#read(frame),
+        () => this.#paused,
+      )
     } else this.#endFramer()
   }
 

@@ -23,7 +23,7 @@ import { eventFrame } from './batch-events.ts'
 import { EventChannel, sentEvent } from './event-channel.ts'
 import { pipeInputRequests } from './input-requests.ts'
 import type { MessagePlanner } from './server-messages.ts'
-import { SseSource, TimedFramer } from './sse-source.ts'
+import { SseSource } from './sse-source.ts'
 import { SseOutlet } from '../emit/event-outlets.ts'
 
 /**
@@ -55,7 +55,7 @@ export class SseResponse extends EventChannel implements ResponsePart {
     for (const reply of replies) this.#out.send(asSseEvent(reply).bytes)
     for (const own of [faults.exchange, ...faults.calls]) if (actsOnResponse(own)) this.#open(own)
     if (messagePlanner !== undefined) this.#openGate(messagePlanner)
-    this.#source = this.#createSource()
+    this.#source = this.#createSource(holdTimeout)
   }
 
   data(chunk: Uint8Array): boolean {
@@ -103,26 +103,20 @@ export class SseResponse extends EventChannel implements ResponsePart {
     ends: (message: Message) => this.#endedBy(message) !== undefined,
   }
 
-  #createSource(): SseSource {
+  #createSource(holdTimeout: number): SseSource {
     const { faults, upstream, coding } = this.#context
     const { memory } = faults.exchange
-    const { maxBody, holdTimeout } = faults.options.parts
-    const framer = new TimedFramer(
-      new SseFramer(maxBody, memory),
-      holdTimeout,
-      () => this.#source.behind,
-      () => leaveResponse(faults, 'too_slow'),
-    )
     const reader = {
       memory,
-      framer,
-      joined: (work: () => void) => this.#out.joined(work),
+      out: this.#out,
       read: (frame: SseFrame) => this.#read(frame),
       failed: this.#failed,
+      late: () => leaveResponse(faults, 'too_slow'),
       isBehind: () => this.#isBehind,
       onDrain: () => upstream.resume(),
     }
-    return new SseSource(reader, coding)
+    const framer = new SseFramer(faults.options.parts.maxBody, memory)
+    return new SseSource(reader, framer, holdTimeout, coding)
   }
 
   get #isBehind(): boolean {

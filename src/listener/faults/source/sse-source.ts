@@ -11,11 +11,12 @@ import { HoldTimer } from '../../hold-watch.ts'
 /** Takes the events of a source. */
 export interface EventReader {
   readonly memory: ByteBudget
-  readonly framer: TimedFramer
-  /** Runs the reading of bytes, whose events may be sent together. */
-  readonly joined: (work: () => void) => void
+  /** Sends what is read of the same bytes together. */
+  readonly out: { joined(work: () => void): void }
   readonly read: (frame: SseFrame) => void
   readonly failed: (error: unknown) => void
+  /** Called before a late partial event is passed on. */
+  readonly late: () => void
   /** Returns true while no more events are wanted. */
   readonly isBehind: () => boolean
   /** Called when the upstream may continue. */
@@ -28,6 +29,7 @@ export interface EventReader {
  */
 export class SseSource {
   readonly #reader: EventReader
+  readonly #framer: TimedFramer
   readonly #decoder: Transform | undefined
   readonly #waiting = new Fifo<Uint8Array>()
   readonly #reading = new OrderedWork(() => this.continued())
@@ -38,11 +40,13 @@ export class SseSource {
   #isBusy = false
   #isPaused = false
   #isDropped = false
-  readonly #emit: EmitFrame = (frame) => this.#event(frame)
   #drained: (() => void) | undefined
 
-  constructor(reader: EventReader, coding: Coding) {
+  /** Holds a partial event for at most `timeout` milliseconds. */
+  constructor(reader: EventReader, framer: SseFramer, timeout: number, coding: Coding) {
     this.#reader = reader
+    const emit = (frame: SseFrame): void => this.#event(frame)
+    this.#framer = new TimedFramer(framer, timeout, emit, () => this.behind, reader.late)
     const decoder = (this.#decoder = decoderFor(coding))
     const comments = new MarkerRenamer()
     decoder?.on('data', (chunk: Uint8Array) => {
@@ -87,7 +91,7 @@ export class SseSource {
       await closed
     }
     if (!this.#isEmpty) await new Promise<void>((resolve) => (this.#drained = resolve))
-    return this.#reader.framer.end()
+    return this.#framer.end()
   }
 
   /** Drops what waits. */
@@ -96,7 +100,7 @@ export class SseSource {
     this.#taken = 0
     this.#isDropped = true
     this.#drained?.()
-    this.#reader.framer.stop()
+    this.#framer.stop()
     this.#decoder?.destroy()
   }
 
@@ -150,7 +154,7 @@ export class SseSource {
   }
 
   #slice(): void {
-    const { memory, joined, framer } = this.#reader
+    const { memory, out } = this.#reader
     const bytes = this.#waiting.first!
     const end = endOfSlice(bytes, this.#taken)
     const slice = bytes.subarray(this.#taken, end)
@@ -161,7 +165,7 @@ export class SseSource {
       memory.give(end)
     }
     const begun = performance.now()
-    joined(() => framer.push(slice, this.#emit))
+    out.joined(() => this.#framer.push(slice))
     if (!spendShare(performance.now() - begun)) return
     this.#isResting = true
     void nextLoop().then(() => this.#rested())
@@ -180,28 +184,31 @@ export class TimedFramer {
   readonly #isBehind: () => boolean
   readonly #onLate: (() => void) | undefined
   readonly #emit: EmitFrame
-  #to: EmitFrame = () => undefined
   #timer: HoldTimer | undefined
   #hasEnded = false
 
   /**
-   * While `isBehind` returns true, the upstream is paused, which is not its delay. Calls `onLate`
-   * before a late partial event is passed on.
+   * Emits every completed event. While `isBehind` returns true, the upstream is paused, which is not
+   * its delay. Calls `onLate` before a late partial event is passed on.
    */
-  constructor(framer: SseFramer, timeout: number, isBehind: () => boolean, onLate?: () => void) {
+  constructor(
+    framer: SseFramer,
+    timeout: number,
+    emit: EmitFrame,
+    isBehind: () => boolean,
+    onLate?: () => void,
+  ) {
     this.#framer = framer
     this.#timeout = timeout
     this.#isBehind = isBehind
     this.#onLate = onLate
     this.#emit = (frame) => {
       this.#unwatch()
-      this.#to(frame)
+      emit(frame)
     }
   }
 
-  /** Reads the next bytes and emits every completed event. */
-  push(bytes: Uint8Array, emit: EmitFrame): void {
-    this.#to = emit
+  push(bytes: Uint8Array): void {
     this.#framer.push(bytes, this.#emit)
     this.#watch()
   }
