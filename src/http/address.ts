@@ -55,7 +55,7 @@ export function parseDestination(text: string): Destination | undefined {
   const port = Number(digits)
   const isValid =
     bracketed === undefined
-      ? host === ANY_HOST || network?.family === 'ipv4' || (isHost(host) && !host.endsWith('.'))
+      ? host === ANY_HOST || network?.family === 'ipv4' || (isHostName(host) && !host.endsWith('.'))
       : network?.family === 'ipv6'
   return isValid && port <= 65_535 ? { host, network, port } : undefined
 }
@@ -130,9 +130,13 @@ export function parsePort(text: string): number | undefined {
   return port <= 65535 ? port : undefined
 }
 
-/** Returns true for an address, or for a name that is valid in the DNS. */
+/** Returns true for an address or a host name. */
 export function isHost(text: string): boolean {
-  if (isIPv4(text) || isIPv6(text)) return true
+  return isIPv4(text) || isIPv6(text) || isHostName(text)
+}
+
+/** Returns true for a name that is valid in the DNS. */
+export function isHostName(text: string): boolean {
   if (text.length > 253) return false
   // Compose names services with underscores.
   const labels = (text.endsWith('.') ? text.slice(0, -1) : text).split('.')

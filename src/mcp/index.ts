@@ -4,6 +4,7 @@ export {
   type Destination,
   formatListen,
   isHost,
+  isHostName,
   isWithin,
   type ListenAddress,
   parseCidr,

@@ -1,10 +1,9 @@
 import { readSmallFile } from '../base/files.ts'
 import { systemReason } from '../base/system-reason.ts'
-import { isIP } from 'node:net'
 import { quoted } from '../base/text/foreign-text.ts'
 import { type FlagInput, group, type Values } from '../base/flags/flag.ts'
 import { asGiven, one, pathTo, toggle } from '../base/flags/kinds.ts'
-import { isHost } from '../http/address.ts'
+import { isHostName } from '../http/address.ts'
 import type { TlsPaths } from '../listener/front/tls-files.ts'
 import type { Pair } from '../listener/sidecar-options.ts'
 import { invalidCombination, invalidFile, invalidValue } from '../base/flags/usage-error.ts'
@@ -80,7 +79,7 @@ function pair([cert, certFlag]: Named, [key, keyFlag]: Named): TlsPair | undefin
 }
 
 function servername(given: FlagInput): string {
-  if (isIP(given.text) === 0 && isHost(given.text)) return given.text
+  if (isHostName(given.text)) return given.text
   throw invalidValue(
     given,
     'is not a valid host name',

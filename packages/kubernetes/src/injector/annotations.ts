@@ -1,4 +1,3 @@
-import { isIP } from 'node:net'
 import {
   caSource,
   containerName,
@@ -26,7 +25,7 @@ import {
   type ValueCheck,
 } from './value-checks.ts'
 import { outboundProblem } from './outbound.ts'
-import { isHost } from '#protocol'
+import { isHostName } from '#protocol'
 import { rollbackConditionsProblem } from '#rules'
 
 /** The objects with a key. Keys of a namespace are defaults for its pods. */
@@ -125,9 +124,7 @@ const TABLE = {
     form: 'a DNS name',
     meaning: 'name in the certificate of your MCP server; required with `upstream-tls: verify`',
     check: (value) =>
-      isIP(value) === 0 && isHost(value) && !value.endsWith('.')
-        ? undefined
-        : 'write a DNS name, such as mcp-server.shop.svc',
+      isHostName(value) ? undefined : 'write a DNS name, such as mcp-server.shop.svc',
   },
   'tls-secret': {
     ...OBJECT_NAME,
