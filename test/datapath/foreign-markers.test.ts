@@ -82,6 +82,15 @@ it.each([
   await stage.ends({ 'tools/call echo: ok': 1 })
 })
 
+// An upstream could keep its markers by declaring a coding that changes nothing.
+it('nor is a comment in a stream with the coding identity', async () => {
+  const head = streamHead('Content-Encoding: identity\r\n')
+  stage = await Stage.open((exchange) => void exchange.send([head, chunk(EVENTS), LAST_CHUNK]))
+  const { responses } = await stage.exchange(post(request(7)))
+  expect(Buffer.from(responses[0]!.body).toString()).toBe(SENT)
+  await stage.ends({ 'tools/call echo: ok': 1 })
+})
+
 it('what is compressed, and what is no stream, passes as it is', async () => {
   const body = gzipSync(EVENTS)
   let count = 0
