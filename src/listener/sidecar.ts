@@ -231,10 +231,12 @@ export class Sidecar {
     this.#state = 'draining'
     // Held requests and responses must not delay the drain.
     this.#context.faults?.rules.arming.disarm('draining', 'the sidecar is draining')
-    const late = sleep(this.#options.drainTimeout, undefined, { ref: false })
+    const done = new AbortController()
+    const late = sleep(this.#options.drainTimeout, undefined, done).catch(() => undefined)
     this.#refreshOutbound()
     const drained = [...this.#ports, ...this.#outbound]
     await Promise.race([Promise.all(drained.map((each) => each.drain())), late])
+    done.abort()
     await this.close()
   }
 }

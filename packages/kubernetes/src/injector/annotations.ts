@@ -124,7 +124,9 @@ const TABLE = {
     form: 'a DNS name',
     meaning: 'name in the certificate of your MCP server; required with `upstream-tls: verify`',
     check: (value) =>
-      isHostName(value) ? undefined : 'write a DNS name, such as mcp-server.shop.svc',
+      isHostName(value) && !value.endsWith('.')
+        ? undefined
+        : 'write a DNS name, such as mcp-server.shop.svc',
   },
   'tls-secret': {
     ...OBJECT_NAME,
