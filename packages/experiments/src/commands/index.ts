@@ -56,8 +56,8 @@ export const COMMANDS: readonly Command[] = [
   command(POLICY_PRINT, () => import('../cli/policy.ts'), 'printPolicy'),
   command(TAPE_SERVE, () => import('../tape/serve.ts'), 'serveTape'),
   command(TAPE_SHOW, () => import('../tape/show.ts'), 'showTape'),
-  command(TAPE_DIFF, () => import('../tape/show.ts'), 'diffTapes'),
-  command(TAPE_CHECK, () => import('../tape/check-tape.ts'), 'checkTape'),
+  command(TAPE_DIFF, () => import('../tape/compare.ts'), 'diffTapes'),
+  command(TAPE_CHECK, () => import('../tape/compare.ts'), 'checkTape'),
   SCHEMA,
   command(IMPORT, () => import('../cli/import.ts'), 'importCommand'),
 ]

@@ -3,13 +3,12 @@ import {
   count,
   duration,
   elementsOf,
-  type FlagInput,
   group,
   invalidCombination,
-  invalidValue,
   many,
   missing,
   one,
+  oneOf,
   operation,
   type RequestOf,
   toggle,
@@ -22,6 +21,8 @@ const TASK = 'The task:'
 const CELLS = 'The cells (one fault in one call each):'
 const OUTPUT = 'Output:'
 const BAD = VERDICT_NAMES.filter((name) => !isGood(name))
+const FAULT_FORM = `use some of ${FAULT_NAMES.join(', ')}`
+const VERDICT_FORM = `use some of ${BAD.join(', ')}`
 const FORM = 'add its command after --, as in -- node agent.js'
 
 export const SWEEP_FLAGS = {
@@ -43,7 +44,7 @@ export const SWEEP_FLAGS = {
     faults: many(
       'names',
       `faults to inject, separated by commas: ${FAULT_NAMES.join(', ')} (default: all)`,
-      (given) => listed(given, FAULT_NAMES, 'fault'),
+      (given) => elementsOf(given, FAULT_FORM)?.map(oneOf(FAULT_NAMES)) ?? FAULT_NAMES,
     ),
     cell: many(
       'id',
@@ -71,7 +72,7 @@ export const SWEEP_FLAGS = {
     accept: many(
       'verdicts',
       `verdicts that do not fail the sweep, separated by commas: ${BAD.join(', ')}`,
-      (given) => listed(given, BAD, 'verdict'),
+      (given) => elementsOf(given, VERDICT_FORM)?.map(oneOf(BAD)) ?? [],
     ),
     junit: one('file', 'file to write the cells to, as JUnit XML', asText),
     json: toggle('print the result as JSON'),
@@ -105,25 +106,9 @@ injected, 130 after Ctrl-C; --resume continues.`,
     }
     const [cell] = flags.cell
     const results = flags.results ?? (cell === undefined ? 'squall-sweep' : `squall-sweep-${cell}`)
-    const faults: readonly FaultName[] = FAULT_NAMES.filter(
-      (name) => flags.faults.length === 0 || flags.faults.includes(name),
-    )
+    const faults: readonly FaultName[] = FAULT_NAMES.filter((name) => flags.faults.includes(name))
     return { ...flags, results, faults, tape, command }
   },
 })
 
 export type SweepRequest = RequestOf<typeof SWEEP>
-
-/** Reads names of a list that are separated by commas. */
-function listed<Name extends string>(
-  given: readonly FlagInput[],
-  names: readonly Name[],
-  what: string,
-): readonly Name[] {
-  const fix = `write one of ${names.join(', ')}`
-  return (elementsOf(given, fix) ?? []).map((each) => {
-    const name = names.find((known) => known === each.text)
-    if (name !== undefined) return name
-    throw invalidValue(each, `has an unknown ${what}`, fix)
-  })
-}

@@ -91,7 +91,7 @@ export const TAPE_SERVE = operation({
   note: `
 To inject faults into a tape over stdio, start this command with squall stdio --rules FILE.`,
   parse: (flags, { operands, env, names }) => {
-    const { match, pace, session, offTape, stdio, upstream: live, header, authTokenFile } = flags
+    const { match, pace, session, offTape, stdio, upstream, header, authTokenFile } = flags
     const sidecars = ['listen', 'admin', 'rules', 'header-faults', 'call-log']
     const useless = sidecars.find((name) => stdio && names(name))
     if (useless !== undefined) {
@@ -99,7 +99,7 @@ To inject faults into a tape over stdio, start this command with squall stdio --
         'start it with squall stdio and that option: squall stdio -- squall tape serve FILE --stdio'
       throw invalidCombination(`--${useless} has no effect with --stdio`, fix)
     }
-    if (live !== undefined && offTape !== 'error') {
+    if (upstream !== undefined && offTape !== 'error') {
       throw invalidCombination(
         '--off-tape and --upstream are mutually exclusive',
         'remove one of the two',
@@ -107,12 +107,12 @@ To inject faults into a tape over stdio, start this command with squall stdio --
     }
     const others = readFlags(RUN_FLAGS, new Map(), {})
     // The tape takes the place of an address that nobody dials.
-    const upstream = flags.listen.map(() => ({ text: 'http://127.0.0.1:1', source: '--upstream' }))
-    const own = { ...others, ...flags, upstream, readyWithoutUpstream: true }
+    const nowhere = flags.listen.map(() => ({ text: 'http://127.0.0.1:1', source: '--upstream' }))
+    const own = { ...others, ...flags, upstream: nowhere, readyWithoutUpstream: true }
     return {
       file: fileOf(operands),
       play: { match, pace, session, offTape },
-      live: live && { url: live, headers: header, authTokenFile },
+      live: upstream && { upstream, header, authTokenFile },
       stdio,
       run: runOptionsOf(own, env),
     }
@@ -172,20 +172,12 @@ export const TAPE_CHECK = operation({
         required: 'write the URL of the MCP endpoint, such as http://localhost:3000/mcp',
       }),
       tool: many('name', 'tool to call even if it is not read-only; repeatable', (given) =>
-        given.map(({ text }) => text),
+        given.map(asText),
       ),
     }),
     ...headerFlags('The server:'),
     ...COMPARED,
     ...JSON_OUT,
   },
-  parse: ({ upstream: url, header: headers, authTokenFile, tool, values, json }, { operands }) => {
-    return {
-      file: fileOf(operands),
-      live: { url, headers, authTokenFile },
-      tools: tool,
-      values,
-      json,
-    }
-  },
+  parse: (flags, { operands }) => ({ file: fileOf(operands), ...flags }),
 })

@@ -4,11 +4,11 @@ import * as Type from 'typebox'
 import { oneLine, plainText } from '#base'
 import { readFlags, readText } from '#cli'
 import { SWEEP_FLAGS } from '../commands/sweep.ts'
-import { storedSweep, sweepText } from '../operations/sweep.ts'
 import { DeniedError } from '../policy/denied-error.ts'
 import { FAULT_NAMES } from '../sweep/faults.ts'
 import { badCells, readSweep } from '../sweep/sweep-result.ts'
-import { againCommand, cellSentence } from '../sweep/sweep-tables.ts'
+import { againCommand, cellSentence, sweepText } from '../sweep/sweep-report.ts'
+import { sweep } from '../sweep/sweep.ts'
 import { type Control, defineTool, FOREIGN, READ_ONLY } from './control-tool.ts'
 import { progressOf } from './run-proposal.ts'
 import { closed, maybeInteger, shaped, text } from './shapes.ts'
@@ -54,7 +54,7 @@ export const SWEEP_TASK = defineTool({
     const chosen = FAULT_NAMES.filter((each) => faults.length === 0 || faults.includes(each))
     const request = { ...asked, faults: chosen, budget: policy.maxDuration }
     const result = await control.running.run({ id: name, target }, context.mcpReq.signal, (stop) =>
-      storedSweep(request, stop, (done, all) => notify?.(`${done} of ${all} cells`)),
+      sweep(request, stop, (done, all) => notify?.(`${done} of ${all} cells`)),
     )
     const bad = badCells(result).map((cell) => shaped(CELL, cell))
     return {

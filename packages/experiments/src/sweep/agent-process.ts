@@ -9,11 +9,13 @@ import { redactText } from '#sidecar'
 
 /** The end of a command, and the end of what it printed. */
 export interface ProcessEnd {
-  /** Undefined for a command that a signal ended. */
-  readonly exitCode: number | undefined
+  /** Null for a command that a signal ended. */
+  readonly exitCode: number | null
   readonly isTimedOut: boolean
   /** A digest of the standard output. */
   readonly output: string
+  /** The end of the standard output. */
+  readonly printed: Buffer
   /** The last lines of both outputs. */
   readonly lines: readonly string[]
 }
@@ -40,7 +42,7 @@ const PIPES_MS = 1000
 export async function runProcess(
   [program = '', ...args]: readonly string[],
   { env, timeoutMs, stop, input }: ProcessLimits,
-): Promise<ProcessEnd & { readonly printed: Buffer }> {
+): Promise<ProcessEnd> {
   const child = spawn(program, args, { env, detached: true })
   try {
     await once(child, 'spawn')
@@ -52,23 +54,28 @@ export async function runProcess(
   const keeper = signalWhenGone('KILL', group)
   child.on('error', () => undefined)
   child.stdin.on('error', () => undefined).end(input)
-  const kill = (): void => killGroup(group)
+  const kill = (): void => {
+    try {
+      process.kill(group, 'SIGKILL')
+    } catch {
+      // All its processes have ended.
+    }
+  }
   const limit = endingAfter(timeoutMs, stop)
   if (limit.aborted) kill()
   limit.addEventListener('abort', kill)
   const hash = createHash('sha256')
-  const printed = lastBytes()
-  const both = lastBytes()
+  let [printed, both]: [Buffer, Buffer] = [Buffer.alloc(0), Buffer.alloc(0)]
   child.stdout.on('data', (chunk: Buffer) => {
     hash.update(chunk)
-    printed.add(chunk)
-    both.add(chunk)
+    printed = lastOf(printed, chunk)
+    both = lastOf(both, chunk)
   })
-  child.stderr.on('data', (chunk: Buffer) => both.add(chunk))
+  child.stderr.on('data', (chunk: Buffer) => (both = lastOf(both, chunk)))
   // Its descendants may hold the pipes for longer than it lives.
   child.once('exit', kill)
   const closed = once(child, 'close')
-  const [code] = (await once(child, 'exit')) as [number | null]
+  const [exitCode] = (await once(child, 'exit')) as [number | null]
   const isTimedOut = limit.aborted && !stop.aborted
   // A process that has left the group may hold the pipes for as long as it lives.
   await Promise.race([closed, wait(PIPES_MS, undefined, { ref: false })])
@@ -76,39 +83,16 @@ export async function runProcess(
   child.stderr.destroy()
   limit.removeEventListener('abort', kill)
   keeper.kill('SIGKILL')
-  return {
-    exitCode: code ?? undefined,
-    isTimedOut,
-    output: hash.digest('hex'),
-    lines: linesOf(both.bytes()),
-    printed: printed.bytes(),
-  }
+  return { exitCode, isTimedOut, output: hash.digest('hex'), lines: linesOf(both), printed }
 }
 
-/** Keeps the last bytes of an output. */
-function lastBytes() {
-  const chunks: Buffer[] = []
-  let size = 0
-  return {
-    add: (chunk: Buffer): void => {
-      chunks.push(chunk)
-      size += chunk.length
-      while (size - chunks[0]!.length > MAX_KEPT) size -= chunks.shift()!.length
-    },
-    bytes: (): Buffer => Buffer.concat(chunks).subarray(-MAX_KEPT),
-  }
+/** Returns the last bytes of an output with another chunk. */
+function lastOf(kept: Buffer, chunk: Buffer): Buffer {
+  return Buffer.concat([kept, chunk]).subarray(-MAX_KEPT)
 }
 
 function linesOf(bytes: Buffer): readonly string[] {
   const text = stripVTControlCharacters(bytes.toString('utf8')).trimEnd()
   const lines = text === '' ? [] : text.split('\n').slice(-MAX_LINES)
   return lines.map((line) => oneLine(redactText(line), 300))
-}
-
-function killGroup(group: number): void {
-  try {
-    process.kill(group, 'SIGKILL')
-  } catch {
-    // All its processes have ended.
-  }
 }

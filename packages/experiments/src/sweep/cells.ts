@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, isRecord, pointerTo } from '#base'
+import { type Fields, isRecord, pointerTo } from '#base'
 import { exactName } from '#rules'
 import { REDACTED } from '#sidecar'
 import type { PlayFlags } from '../commands/tape.ts'
@@ -6,6 +6,8 @@ import { FAULT_RULES, type FaultName } from './faults.ts'
 
 /** A call of a tool, by the tool, its arguments, and how often the same call came before. */
 export interface SweepCall {
+  /** Equal for the same calls. */
+  readonly key: string
   /** The number of the call in the table, from 1. */
   readonly number: number
   readonly tool: string
@@ -21,30 +23,25 @@ export interface Cell {
   readonly fault: FaultName
 }
 
-/** What makes two calls the same. */
-export type CallMatch = PlayFlags['match']
-
 /** The name of the rule that injects the fault of a cell. */
 export const CELL_RULE = 'sweep'
 
 const MAX_LEAVES = 50
 const MAX_TEXT = 1000
 
-export function countCalls(keys: readonly string[]): ReadonlyMap<string, number> {
+export function countCalls(calls: readonly { readonly key: string }[]): Map<string, number> {
   const counts = new Map<string, number>()
-  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1)
+  for (const { key } of calls) counts.set(key, (counts.get(key) ?? 0) + 1)
   return counts
 }
 
 /** Numbers the calls of a run in their order. */
 export function sweepCalls(
-  calls: readonly { readonly key: string; readonly tool: string; readonly args: unknown }[],
+  calls: readonly Pick<SweepCall, 'key' | 'tool' | 'args'>[],
 ): readonly SweepCall[] {
-  const seen = new Map<string, number>()
-  return calls.map(({ key, tool, args }, index) => {
-    const occurrence = seen.get(key) ?? 0
-    seen.set(key, occurrence + 1)
-    return { number: index + 1, tool, args: fieldsOf(args), occurrence }
+  return calls.map((call, index) => {
+    const occurrence = calls.slice(0, index).filter(({ key }) => key === call.key).length
+    return { ...call, number: index + 1, occurrence }
   })
 }
 
@@ -62,11 +59,10 @@ export function cellsOf(
 export function ruleOf(
   { call, fault }: Cell,
   calls: readonly SweepCall[],
-  match: CallMatch,
+  match: PlayFlags['match'],
 ): object {
   const ofTool = calls.filter(({ tool }) => tool === call.tool)
-  const argsOf = (each: SweepCall): Readonly<Record<string, unknown>> =>
-    match === 'tool' ? {} : argsMatch(each.args, ofTool)
+  const argsOf = (each: SweepCall): Fields => (match === 'tool' ? {} : argsMatch(each.args, ofTool))
   const args = argsOf(call)
   const text = JSON.stringify(args)
   // Calls that differ in what a rule cannot match are counted.
@@ -83,7 +79,7 @@ export function ruleOf(
 }
 
 /** Matches arguments exactly, as far as the other calls of the tool ask for it. */
-function argsMatch(args: Fields, calls: readonly SweepCall[]): Readonly<Record<string, unknown>> {
+function argsMatch(args: Fields, calls: readonly SweepCall[]): Fields {
   const own = leavesOf(args)
   const pointers = [...own.keys()]
   const absent = calls

@@ -1,5 +1,6 @@
+import type { PlayedCall } from '../tape/player.ts'
 import type { ProcessEnd } from './agent-process.ts'
-import { countCalls } from './cells.ts'
+import { countCalls, type SweepCall } from './cells.ts'
 
 /** A verdict for the table, in a sentence, and explained. */
 interface VerdictText {
@@ -10,7 +11,7 @@ interface VerdictText {
   readonly isGood?: true
 }
 
-/** How a task ended with one fault at one call. */
+/** How a task ended with one fault at one call, the best first. */
 export const VERDICTS = {
   survived: {
     short: 'ok',
@@ -24,15 +25,21 @@ export const VERDICTS = {
     meaning: 'the command exited with code 0; its result was not checked',
     isGood: true,
   },
+  not_reached: {
+    short: '-',
+    words: 'ended without the fault',
+    meaning: 'the fault was not injected',
+    isGood: true,
+  },
+  off_tape: {
+    short: 'off tape',
+    words: 'went off the tape',
+    meaning: 'the command made calls that are not on the tape',
+  },
   failed_openly: {
     short: 'failed',
     words: 'failed openly',
     meaning: 'the command exited with an error',
-  },
-  failed_silently: {
-    short: 'SILENT',
-    words: 'failed silently',
-    meaning: 'the result is wrong without an error, or a false value was used',
   },
   hung: {
     short: 'HUNG',
@@ -49,16 +56,10 @@ export const VERDICTS = {
     words: 'doubled a write',
     meaning: 'the server executed a non-idempotent call twice',
   },
-  off_tape: {
-    short: 'off tape',
-    words: 'went off the tape',
-    meaning: 'the command made calls that are not on the tape',
-  },
-  not_reached: {
-    short: '-',
-    words: 'ended without the fault',
-    meaning: 'the fault was not injected',
-    isGood: true,
+  failed_silently: {
+    short: 'SILENT',
+    words: 'failed silently',
+    meaning: 'the result is wrong without an error, or a false value was used',
   },
 } as const satisfies Readonly<Record<string, VerdictText>>
 
@@ -71,55 +72,52 @@ export function isGood(verdict: SweepVerdict): boolean {
   return 'isGood' in VERDICTS[verdict]
 }
 
-/** A call that the server of the tape got. */
-export interface ServedCall {
-  readonly key: string
-  readonly tool: string
-  readonly args: unknown
-  /** The line of the tape; undefined for a call that the tape does not have. */
-  readonly line: number | undefined
-}
-
 /** What is known of a run when its command has ended. */
-export interface Run {
+export interface Run extends ProcessEnd {
   readonly seconds: number
-  readonly end: ProcessEnd
   /** True when `--check` accepted the run; undefined without a check. */
-  readonly isAccepted: boolean | undefined
+  readonly isAccepted?: boolean
   /** The calls of tools by the client. */
   readonly calls: number
   readonly isRunaway: boolean
   readonly isInjected: boolean
-  readonly served: readonly ServedCall[]
-  /** The number of calls with a false value in their arguments. */
+  /** The calls of tools that reached the server, in their order. */
+  readonly served: readonly PlayedCall[]
+  /** The number of false values in the arguments of calls. */
   readonly falseUsed: number
 }
 
-/** The runs without a fault, as far as they agree. */
+/** The calls of the task, and the runs without a fault as far as they agree. */
 export interface Baseline {
+  readonly calls: readonly SweepCall[]
+  /** Calls that do not occur in all runs. */
+  readonly unstable: readonly SweepCall[]
   /** The digest of the output; undefined where it differs from run to run. */
   readonly output: string | undefined
   /** The number of executions by call. */
   readonly executed: ReadonlyMap<string, number>
-  readonly isSafe: (tool: string) => boolean
+  /** The tools that may be called twice, as the taped server declares. */
+  readonly safe: ReadonlySet<string>
+  /** The number of calls above which a run is a runaway. */
+  readonly mostCalls: number
 }
 
 /** Judges a run. The first verdict that is true counts. */
-export function judge(facts: Run, { output, executed, isSafe }: Baseline): SweepVerdict {
-  const { end, isAccepted, served } = facts
-  if (!facts.isInjected) return 'not_reached'
-  if (end.isTimedOut) return 'hung'
-  if (facts.isRunaway) return 'ran_away'
-  const unsafe = served.filter((call) => !isSafe(call.tool) && call.line !== undefined)
-  const counts = countCalls(unsafe.map(({ key }) => key))
+export function judge(run: Run, { output, executed, safe }: Baseline): SweepVerdict {
+  const { exitCode, isAccepted, served } = run
+  if (!run.isInjected) return 'not_reached'
+  if (run.isTimedOut) return 'hung'
+  if (run.isRunaway) return 'ran_away'
+  const unsafe = served.filter(({ name, recorded }) => !safe.has(name) && recorded !== undefined)
+  const counts = countCalls(unsafe)
   if ([...counts].some(([key, count]) => count > Math.max(1, executed.get(key) ?? 0))) {
     return 'doubled_write'
   }
-  if (facts.falseUsed > 0) return 'failed_silently'
-  const isSame = isAccepted ?? (output === undefined ? undefined : output === end.output)
-  if (end.exitCode === 0 && isSame === true) return 'survived'
-  if (served.some(({ line }) => line === undefined)) return 'off_tape'
-  if (end.exitCode !== 0) return 'failed_openly'
+  if (run.falseUsed > 0) return 'failed_silently'
+  const isSame = isAccepted ?? (output === undefined ? undefined : output === run.output)
+  if (exitCode === 0 && isSame === true) return 'survived'
+  if (served.some(({ recorded }) => recorded === undefined)) return 'off_tape'
+  if (exitCode !== 0) return 'failed_openly'
   // Another output is not wrong by itself: an agent may say that a service was not reachable.
   return isAccepted === false ? 'failed_silently' : 'finished'
 }

@@ -1,20 +1,26 @@
 import { childEnvironment } from '#base'
+import { armedOptions, assemble, SILENT } from '#sidecar'
+import type { SweepRequest } from '../commands/sweep.ts'
+import { type PlayedCall, Player } from '../tape/player.ts'
+import { serveStdio } from '../tape/serve-stdio.ts'
+import type { Tape } from '../tape/tape.ts'
+import { TapeUpstream } from '../tape/tape-upstream.ts'
 import { runProcess } from './agent-process.ts'
+import { CELL_RULE } from './cells.ts'
 import type { Run } from './judge.ts'
-import type { SweepTape } from './sweep-tape.ts'
+
+/** A sweep without what becomes of its result. */
+export type SweepTask = Omit<SweepRequest, 'accept' | 'junit' | 'json'>
 
 /** The task of a sweep: a command that calls the tools of the tape. */
-export interface SweepTask {
-  readonly command: readonly string[]
-  /** A command of the shell that accepts a run by exit code 0; it reads what the run printed. */
-  readonly check: string | undefined
-  readonly cellTimeout: number
-  readonly tape: SweepTape
+export interface TapeTask {
+  readonly request: SweepTask
+  readonly tape: Tape
   readonly stop: AbortSignal
 }
 
 /** The id of a cell, the file with its rules, and the number of calls above which a run ends. */
-export interface TaskCell {
+interface TaskCell {
   readonly id: string
   readonly rules?: string
   readonly mostCalls?: number
@@ -27,12 +33,20 @@ const CHECK_TIMED_OUT = '--check timed out; raise --cell-timeout'
  * resolves.
  */
 export async function runTask(
-  { command, check, cellTimeout: timeoutMs, tape, stop }: SweepTask,
+  { request, tape, stop }: TapeTask,
   { id, rules, mostCalls = Infinity }: TaskCell,
 ): Promise<Run> {
+  const { command, check, cellTimeout: timeoutMs, match } = request
   const runaway = new AbortController()
+  const served: PlayedCall[] = []
   let calls = 0
-  const server = await tape.serve(rules, () => {
+  const player = new Player(tape, {
+    session: 'all',
+    match,
+    repeats: true,
+    onCall: (call) => call.method === 'tools/call' && served.push(call),
+  })
+  const server = await servePlayer(player, rules, () => {
     if (++calls > mostCalls) runaway.abort()
   })
   const began = performance.now()
@@ -44,20 +58,56 @@ export async function runTask(
     const words = command.map((word) =>
       word.replaceAll('{url}', url).replaceAll('{command}', program),
     )
-    const { printed, ...end } = await runProcess(words, limits)
-    const seconds = (performance.now() - began) / 1000
-    const { isInjected, served } = server
-    const isRunaway = runaway.signal.aborted
-    const falseUsed = await server.falseUsed()
-    const checked =
-      check === undefined || end.exitCode !== 0
-        ? undefined
-        : await runProcess(['/bin/sh', '-c', check], { ...limits, input: printed })
-    const isAccepted = checked && checked.exitCode === 0
-    const lines = checked?.isTimedOut === true ? [...end.lines, CHECK_TIMED_OUT] : end.lines
-    const ended = { ...end, lines }
-    return { end: ended, seconds, calls, isInjected, isRunaway, served, falseUsed, isAccepted }
+    const end = await runProcess(words, limits)
+    const seconds = Math.round(performance.now() - began) / 1000
+    const found = { ...server.found(), served, calls, isRunaway: runaway.signal.aborted }
+    if (check === undefined || end.exitCode !== 0) return { ...end, ...found, seconds }
+    const checked = await runProcess(['/bin/sh', '-c', check], { ...limits, input: end.printed })
+    const lines = checked.isTimedOut ? [...end.lines, CHECK_TIMED_OUT] : end.lines
+    return { ...end, ...found, seconds, lines, isAccepted: checked.exitCode === 0 }
   } finally {
     await server.close()
+  }
+}
+
+/**
+ * Serves a tape behind a sidecar of its own, with the rules of a file. `onCall` is called for each
+ * call of a tool that has ended.
+ */
+export async function servePlayer(player: Player, rules: string | undefined, onCall: () => void) {
+  const flags = { listen: '127.0.0.1:0', upstream: 'http://127.0.0.1:9' }
+  const options = armedOptions({ ...flags, ...(rules !== undefined && { rules }) })
+  const own = { name: 'the tape', upstream: new TapeUpstream(player) }
+  const running = await assemble(options, SILENT, { own })
+  const { recent, metrics, watch, listeners } = running
+  try {
+    const version = running.rules?.last?.version
+    if (version?.kind === 'rejected') {
+      const [problem] = version.problems.flatMap(({ problems }) => problems)
+      throw new Error(`the rule for this call is invalid: ${problem?.path}: ${problem?.message}`)
+    }
+    watch.read(({ method }) => method === 'tools/call' && onCall())
+    const stdio = await serveStdio(player, running.sidecar)
+    return {
+      /** The address for the command. */
+      url: `http://${listeners[0]!.text}/mcp`,
+      /** A program that serves the tape by stdio. */
+      program: stdio.program,
+      /** Returns what rules did so far. */
+      found: () => ({
+        isInjected: recent?.list().some(({ entry }) => entry.rule === CELL_RULE) ?? false,
+        /** The number of false values in the arguments of calls. */
+        falseUsed: metrics.watched.lies.falsified
+          .filter(({ labels }) => labels.verdict.startsWith('used'))
+          .reduce((sum, { value }) => sum + value, 0),
+      }),
+      close: async () => {
+        await running.close()
+        await stdio.close()
+      },
+    }
+  } catch (error) {
+    await running.close()
+    throw error
   }
 }

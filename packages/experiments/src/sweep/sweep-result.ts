@@ -4,21 +4,16 @@ import { shareInterval } from '../slo/share-interval.ts'
 import type { SweepRequest } from '../commands/sweep.ts'
 import type { SweepCall } from './cells.ts'
 import type { FaultName } from './faults.ts'
-import { isGood, type SweepVerdict, VERDICTS } from './judge.ts'
+import { isGood, type Run, type SweepVerdict, VERDICT_NAMES, VERDICTS } from './judge.ts'
 
 export const SWEEP_SCHEMA = 'squall.sweep/1'
 
-export interface CellRun {
+export interface CellRun extends Pick<
+  Run,
+  'exitCode' | 'seconds' | 'calls' | 'falseUsed' | 'lines'
+> {
   readonly verdict: SweepVerdict
-  /** Null for a command that a signal ended. */
-  readonly exitCode: number | null
-  readonly seconds: number
-  /** The calls of tools by the client. */
-  readonly calls: number
   readonly offTape: number
-  readonly falseUsed: number
-  /** The last lines that the command printed. */
-  readonly lines: readonly string[]
 }
 
 /** A share with its 95 % interval. */
@@ -40,15 +35,16 @@ export interface CellResult {
   readonly runs: readonly CellRun[]
 }
 
-export interface ShownCall extends Omit<SweepCall, 'args'> {
+export interface ShownCall extends Omit<SweepCall, 'args' | 'key'> {
   /** The arguments, shortened. */
   readonly args: string
 }
 
-type Asked = Pick<SweepRequest, 'tape' | 'command' | 'match' | 'faults' | 'repeat'>
-
-/** What two sweeps must share to be one. */
-export interface SweepSettings extends Asked {
+/** What two sweeps must share to be one; secrets are replaced in its commands. */
+export interface SweepSettings extends Pick<
+  SweepRequest,
+  'tape' | 'command' | 'match' | 'faults' | 'repeat'
+> {
   /** The digest of the tape. */
   readonly digest: string
   readonly check: string | null
@@ -69,22 +65,9 @@ export interface SweepResult {
   readonly left: number
 }
 
-/** The worst verdict first. */
-const ORDER = [
-  'failed_silently',
-  'doubled_write',
-  'ran_away',
-  'hung',
-  'failed_openly',
-  'off_tape',
-  'not_reached',
-  'finished',
-  'survived',
-] as const satisfies readonly SweepVerdict[]
-
 /** Returns the worst verdict of the runs of a cell. */
 export function worstOf(runs: readonly CellRun[]): SweepVerdict {
-  return ORDER.find((verdict) => runs.some((run) => run.verdict === verdict))!
+  return VERDICT_NAMES.findLast((verdict) => runs.some((run) => run.verdict === verdict))!
 }
 
 /** Returns the share of good runs among those in which the fault was injected. */
@@ -104,8 +87,8 @@ export function isBad({ verdict }: CellResult): boolean {
 
 /** Returns the cells that break the task, the worst first. */
 export function badCells({ cells }: SweepResult): readonly CellResult[] {
-  const rank = (cell: CellResult): number => ORDER.indexOf(cell.verdict)
-  return cells.filter(isBad).toSorted((a, b) => rank(a) - rank(b))
+  const rank = (cell: CellResult): number => VERDICT_NAMES.indexOf(cell.verdict)
+  return cells.filter(isBad).toSorted((a, b) => rank(b) - rank(a))
 }
 
 const FILE = 'result.json'

@@ -17,53 +17,60 @@ const MAX_ITEMS = 1_000
 /** Returns where a found value differs from the recorded one: in its shape, or in any value. */
 export function differences(recorded: unknown, found: unknown, byValue: boolean): Difference[] {
   const all: Difference[] = []
-  compare(recorded, found, [], { all, byValue })
+  for (const each of compared(recorded, found, [], byValue)) {
+    if (all.push(each) === MAX_FOUND) break
+  }
   return all
 }
 
-interface Comparison {
-  readonly all: Difference[]
-  readonly byValue: boolean
-}
-
-function compare(recorded: unknown, found: unknown, path: readonly string[], to: Comparison): void {
-  if (to.all.length >= MAX_FOUND || path.length > MAX_DEPTH || recorded === REDACTED) return
-  const report = (kind: Difference['kind']): void => {
-    to.all.push({ at: pointerTo(path), kind, recorded, found })
-  }
+function* compared(
+  recorded: unknown,
+  found: unknown,
+  path: readonly string[],
+  byValue: boolean,
+): Generator<Difference> {
+  if (path.length > MAX_DEPTH || recorded === REDACTED) return
   // A value that may be missing has no shape.
-  if (!to.byValue && (recorded === null || found === null)) return
-  if (recorded === undefined) return found === undefined ? undefined : report('new')
-  if (found === undefined) return report('missing')
-  if (typeOf(recorded) !== typeOf(found)) return report('type')
-  const texts = typeof recorded === 'string' ? [recorded, found as string] : []
-  const [inner, other] = texts.map((text) => jsonInText(text))
-  if (Array.isArray(recorded) && Array.isArray(found)) compareItems(recorded, found, path, to)
+  if (!byValue && (recorded === null || found === null)) return
+  const at = pointerTo(path)
+  const texts = typeof recorded === 'string' ? [recorded, String(found)] : []
+  const [inner, other] = texts.map(jsonInText)
+  if (recorded === undefined || found === undefined) {
+    const kind = found === undefined ? 'missing' : 'new'
+    if (recorded !== found) yield { at, kind, recorded, found }
+  } else if (typeOf(recorded) !== typeOf(found)) yield { at, kind: 'type', recorded, found }
+  else if (Array.isArray(recorded) && Array.isArray(found))
+    yield* comparedItems(recorded, found, path, byValue)
   else if (isRecord(recorded) && isRecord(found)) {
     for (const key of new Set([...Object.keys(recorded), ...Object.keys(found)])) {
       // Matters of the transport, and of the protocol version.
       if (key === '_meta' || (key === 'resultType' && path.length === 0)) continue
-      compare(own(recorded, key), own(found, key), [...path, key], to)
+      yield* compared(own(recorded, key), own(found, key), [...path, key], byValue)
     }
-  } else if (inner !== undefined && other !== undefined) compare(inner, other, path, to)
-  else if (recorded !== found && (to.byValue || path.at(-1) === 'isError')) report('value')
+  } else if (inner !== undefined && other !== undefined)
+    yield* compared(inner, other, path, byValue)
+  else if (recorded !== found && (byValue || path.at(-1) === 'isError')) {
+    yield { at, kind: 'value', recorded, found }
+  }
 }
 
 /** Compares arrays item by item, or what all of their items have together. */
-function compareItems(
+function* comparedItems(
   recorded: readonly unknown[],
   found: readonly unknown[],
   path: readonly string[],
-  to: Comparison,
-): void {
-  if (!to.byValue) {
-    if (recorded.length === 0 || found.length === 0) return
-    return compare(merged(recorded), merged(found), [...path, '*'], to)
+  byValue: boolean,
+): Generator<Difference> {
+  if (!byValue) {
+    if (recorded.length > 0 && found.length > 0)
+      yield* compared(merged(recorded), merged(found), [...path, '*'], byValue)
+    return
   }
   const length = Math.min(Math.max(recorded.length, found.length), MAX_ITEMS)
-  for (let i = 0; i < length; i++) compare(recorded[i], found[i], [...path, String(i)], to)
+  for (let i = 0; i < length; i++)
+    yield* compared(recorded[i], found[i], [...path, String(i)], byValue)
   if (length < recorded.length && !sameJson(recorded.slice(length), found.slice(length))) {
-    to.all.push({ at: pointerTo([...path, '*']), kind: 'value' })
+    yield { at: pointerTo([...path, '*']), kind: 'value' }
   }
 }
 

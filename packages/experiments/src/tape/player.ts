@@ -1,17 +1,19 @@
+import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fieldsOf, isRecord, listOf, quoted } from '#base'
-import { type Message, FIRST_MODERN_PROTOCOL_VERSION } from '#protocol'
+import { endingAfter, type Fields, fieldsOf, isRecord, listOf, quoted, textOf } from '#base'
+import { invalidFile } from '#cli'
+import { isModern, type Message } from '#protocol'
 import { redactMessage, type TapeLine } from '#sidecar'
 import type { PlayFlags } from '../commands/tape.ts'
-import { keyOf, NAMED, nameOf, type Tape, type TapedCall, TapeError } from './tape.ts'
+import type { CallResponse } from '../load/clients/load-client.ts'
+import { keyOf, NAMED, nameOf, type Tape, type TapedCall, type TapeText } from './tape.ts'
 
 /** Says how a tape is played. */
 export interface PlayOptions extends Partial<PlayFlags> {
   /** Gives a call that the tape has less often its last response once more. */
   readonly repeats?: boolean
   /** Calls a live server in its place; undefined when that server is not to be asked. */
-  readonly live?:
-    ((tool: string, args: Readonly<Record<string, unknown>>) => Promise<unknown>) | undefined
+  readonly live?: ((tool: string, args: Fields) => Promise<CallResponse>) | undefined
   /** Called for each request, before its response. */
   readonly onCall?: ((call: PlayedCall) => void) | undefined
 }
@@ -21,28 +23,24 @@ export interface PlayedCall {
   readonly method: string
   readonly name: string
   readonly params: unknown
-  /** Equal for calls that ask for the same. */
+  /** Equal for calls that get the responses of the same requests. */
   readonly key: string
   /** The number of equal calls before this one in its session. */
   readonly occurrence: number
   /** `last` is an earlier response once more, `default` needs no tape. */
   readonly from: 'tape' | 'last' | 'off' | 'live' | 'default'
-  /** The line of the recorded request. */
-  readonly line: number | undefined
+  readonly recorded: TapedCall | undefined
 }
 
-/** A request that was looked for on the tape. */
-interface Found extends Pick<PlayedCall, 'key' | 'name' | 'occurrence' | 'from'> {
-  readonly call: TapedCall | undefined
+/** A message for a client. */
+export interface Played {
+  readonly text: TapeText
+  readonly status?: number | undefined
+  /** True for the response to the request. */
+  readonly ends: boolean
+  /** The recorded end without a message; a client without HTTP gets an error instead. */
+  readonly line?: TapeLine
 }
-
-/** A part of the response to a request. */
-export type Played =
-  | { readonly kind: 'message'; readonly message: object; readonly status?: number }
-  /** A result in the file, which is too large for the memory. */
-  | { readonly kind: 'long'; readonly start: number; readonly end: number }
-  | { readonly kind: 'status'; readonly status: number; readonly line: TapeLine }
-  | { readonly kind: 'failed'; readonly line: TapeLine }
 
 export type RpcRequest = Extract<Message, { readonly kind: 'request' }>
 
@@ -63,7 +61,6 @@ const META = 'io.modelcontextprotocol'
 const SUBSCRIPTION = `${META}/subscriptionId`
 const CURSOR = 'tape:'
 const MAX_HELD = 100
-const NEVER = new AbortController().signal
 /** Longer lines are results of tools. */
 const MAX_ASKING = 256 * 1024
 
@@ -72,14 +69,13 @@ export class Player {
   readonly tape: Tape
   readonly options: PlayOptions
   /** The recorded requests by key, and by tool, in order. */
-  readonly #byKey = new Map<string, TapedCall[]>()
-  readonly #byTool = new Map<string, TapedCall[]>()
-  readonly #waiting = new Map<string, () => void>()
+  readonly #recorded = new Map<string, TapedCall[]>()
+  readonly #responses = new EventEmitter()
   /** The state of clients without a session. */
   readonly shared: PlayedSession
   #ids = 0
 
-  /** Throws a `TapeError` when the session is not clear. */
+  /** Throws a `UsageError` when the session is not clear. */
   constructor(tape: Tape, options: PlayOptions = {}) {
     this.tape = tape
     this.options = options
@@ -88,15 +84,18 @@ export class Player {
       const isOther = session !== undefined && call.session !== session && call.session !== ''
       // Of the calls without a response, only a stream can be played: it stayed open to the end.
       if (isOther || !(call.isDone || call.method === 'subscriptions/listen')) continue
-      addTo(this.#byKey, call.key, call)
-      addTo(this.#byTool, toolKey(call.method, call.name), call)
+      for (const key of [call.key, toolKey(call.method, call.name)]) {
+        const equal = this.#recorded.get(key)
+        if (equal === undefined) this.#recorded.set(key, [call])
+        else equal.push(call)
+      }
     }
     this.shared = new PlayedSession(this)
   }
 
   /** True where the recorded server had sessions. */
   get hasSessions(): boolean {
-    return (this.#byKey.get('initialize') ?? []).some(({ session }) => session !== '')
+    return this.recorded('initialize').some(({ session }) => session !== '')
   }
 
   /** Returns the state of a new client; clients share one where calls of several sessions count. */
@@ -104,43 +103,29 @@ export class Player {
     return this.options.session === 'all' ? this.shared : new PlayedSession(this)
   }
 
+  newId(): string {
+    return `tape-${++this.#ids}`
+  }
+
   /** Takes the response of a client to a request of the server. */
   responded(id: unknown): void {
-    this.#waiting.get(String(id))?.()
+    this.#responses.emit(`to ${String(id)}`)
   }
 
-  /** Returns a new id, and a promise of the response to it. */
-  ask(signal: AbortSignal): { readonly id: string; readonly responded: Promise<unknown> } {
-    const id = `tape-${++this.#ids}`
-    const end = new AbortController()
-    this.#waiting.set(id, () => end.abort())
-    const both = AbortSignal.any([signal, end.signal])
-    const responded = sleep(MAX_WAIT, undefined, { signal: both, ref: false })
-      .catch(() => undefined)
-      .finally(() => this.#waiting.delete(id))
-    return { id, responded }
+  /** Resolves when a client has responded, or may not any more. */
+  async response(id: string, signal: AbortSignal): Promise<void> {
+    const waiting = { signal: endingAfter(MAX_WAIT, signal) }
+    await once(this.#responses, `to ${id}`, waiting).catch(() => undefined)
   }
 
-  /** Returns the recorded requests with a key, or of the tool where arguments do not count. */
-  recorded(key: string, method: string, name: string): readonly TapedCall[] {
-    const byTool = this.options.match === 'tool' && NAMED.has(method)
-    return (byTool ? this.ofTool(method, name) : this.#byKey.get(key)) ?? []
+  /** Returns the recorded requests with a key, or with that of a tool. */
+  recorded(key: string): readonly TapedCall[] {
+    return this.#recorded.get(key) ?? []
   }
 
-  ofTool(method: string, name: string): readonly TapedCall[] | undefined {
-    return this.#byTool.get(toolKey(method, name))
-  }
-
-  /** Returns the request at a line. */
-  atLine(method: string, line: number): TapedCall | undefined {
-    return this.ofTool(method, '')?.find((call) => call.line === line && call.isPage)
-  }
-
-  /** Returns the request for the page behind the response to another request. */
-  pageAfter({ method, line, session }: TapedCall): TapedCall | undefined {
-    return this.ofTool(method, '')?.find(
-      (call) => call.isPage && call.line > line && call.session === session,
-    )
+  /** Returns the recorded requests for pages of a list. */
+  pages(method: string): readonly TapedCall[] {
+    return this.recorded(toolKey(method, '')).filter(({ isPage }) => isPage)
   }
 }
 
@@ -148,19 +133,19 @@ export class Player {
 export class PlayedSession {
   readonly #player: Player
   readonly #counts = new Map<string, number>()
-  #capabilities: Readonly<Record<string, unknown>> = {}
+  #capabilities: Fields = {}
   /** Sends messages that belong to no request. */
-  #push: ((message: object) => void) | undefined
-  #held: object[] = []
+  #push: ((text: string) => void) | undefined
+  #held: string[] = []
 
   constructor(player: Player) {
     this.#player = player
   }
 
   /** Opens the stream of the client; returns the function that closes it. */
-  open(push: (message: object) => void): () => void {
+  open(push: (text: string) => void): () => void {
     this.#push = push
-    for (const message of this.#held.splice(0)) push(message)
+    for (const text of this.#held.splice(0)) push(text)
     return () => {
       if (this.#push === push) this.#push = undefined
     }
@@ -168,26 +153,21 @@ export class PlayedSession {
 
   /** Plays what the server sent for a request; ends early when the signal is aborted. */
   async *play(request: RpcRequest, signal: AbortSignal): AsyncGenerator<Played> {
-    const { params, method } = request
-    this.#learn(method, params)
+    this.#learn(request)
     let found = this.#find(request)
     // The recorded result follows for a client that cannot respond.
-    while (found.from === 'tape' && (await this.#asksTooMuch(found.call)))
-      found = this.#find(request)
-    const { call, from } = found
-    this.#player.options.onCall?.({ ...found, method, params, line: call?.line })
-    if (call !== undefined && (from === 'tape' || from === 'last')) {
-      yield* this.#responses(request, call, signal)
-      await this.#pushAfter(call)
-    } else if (from === 'live') {
-      yield* this.#live(request)
-    } else {
-      yield messageOf(request, from === 'default' ? { result: {} } : offTapeOf(request))
-    }
+    while (found.from === 'tape' && (await this.#asksTooMuch(found))) found = this.#find(request)
+    this.#player.options.onCall?.(found)
+    const { recorded, from } = found
+    if (recorded !== undefined) {
+      yield* this.#responses(request, recorded, signal)
+      await this.#pushAfter(recorded)
+    } else if (from === 'live') yield await this.#live(request)
+    else yield from === 'default' ? responseTo(request, { result: {} }) : notOnTape(request)
   }
 
   /** Learns what the client can do. */
-  #learn(method: string, params: unknown): void {
+  #learn({ method, params }: RpcRequest): void {
     const { capabilities, _meta } = fieldsOf(params)
     const own = fieldsOf(_meta)[`${META}/clientCapabilities`]
     if (method === 'initialize' && isRecord(capabilities)) this.#capabilities = capabilities
@@ -195,9 +175,9 @@ export class PlayedSession {
   }
 
   /** Returns true for a result that asks for what the client cannot do. */
-  async #asksTooMuch(call: TapedCall | undefined): Promise<boolean> {
-    const last = call?.responses.at(-1)
-    if (last === undefined || last.length > MAX_ASKING) return false
+  async #asksTooMuch({ recorded }: PlayedCall): Promise<boolean> {
+    const last = recorded?.responses.at(-1)
+    if (last === undefined || last.end - last.start > MAX_ASKING) return false
     const { result } = (await this.#player.tape.read(last)) ?? {}
     const { resultType, inputRequests } = fieldsOf(result)
     if (resultType !== 'input_required') return false
@@ -205,54 +185,46 @@ export class PlayedSession {
   }
 
   /** Counts a request, and returns where its response comes from. */
-  #find({ method, params }: RpcRequest): Found {
-    const { redaction } = this.#player.tape
-    // The secrets of a new client are replaced as on the tape.
-    const key = keyOf(method, redactMessage({ method, params }, redaction)['params'])
+  #find({ method, params }: RpcRequest): PlayedCall {
+    const { options, tape } = this.#player
     const name = nameOf(method, params)
+    const key =
+      options.match === 'tool' && NAMED.has(method)
+        ? toolKey(method, name)
+        : // The secrets of a new client are replaced as on the tape.
+          keyOf(method, redactMessage({ method, params }, tape.redaction)['params'])
     const occurrence = this.#counts.get(key) ?? 0
     this.#counts.set(key, occurrence + 1)
-    return { key, name, occurrence, ...this.#source(key, { method, name, params }) }
+    const asked = { method, name, params, key, occurrence }
+    return { ...asked, ...this.#source(asked) }
   }
 
-  #source(
-    key: string,
-    { method, name, params }: Pick<PlayedCall, 'method' | 'name' | 'params'>,
-  ): Pick<Found, 'call' | 'from'> {
+  #source({
+    method,
+    name,
+    params,
+    key,
+    occurrence,
+  }: Omit<PlayedCall, 'from' | 'recorded'>): Pick<PlayedCall, 'from' | 'recorded'> {
     const player = this.#player
     const { live, offTape, repeats } = player.options
     const { cursor } = fieldsOf(params)
     if (typeof cursor === 'string' && cursor.startsWith(CURSOR)) {
-      const call = player.atLine(method, Number(cursor.slice(CURSOR.length)))
-      return { call, from: call === undefined ? 'off' : 'tape' }
+      const line = Number(cursor.slice(CURSOR.length))
+      const recorded = player.pages(method).find((page) => page.line === line)
+      return { recorded, from: recorded === undefined ? 'off' : 'tape' }
     }
-    const recorded =
-      method === 'initialize' ? this.#initialize(name) : player.recorded(key, method, name)
-    const last = recorded.at(-1)
-    const next = recorded[this.#countOf(key, method, name)]
-    const call = next ?? (NAMED.has(method) ? undefined : last)
-    if (call !== undefined) return { call, from: 'tape' }
-    if (EMPTY.has(method)) return { call, from: 'default' }
-    if (live !== undefined && method === 'tools/call') return { call, from: 'live' }
-    if (repeats === true && last !== undefined) return { call: last, from: 'last' }
-    const other = offTape === 'last' ? (last ?? player.ofTool(method, name)?.at(-1)) : undefined
-    return { call: other, from: other === undefined ? 'off' : 'last' }
-  }
-
-  /** Returns the number of calls before this one that count: of the same tool, or with equal arguments. */
-  #countOf(key: string, method: string, name: string): number {
-    if (this.#player.options.match !== 'tool' || !NAMED.has(method))
-      return this.#counts.get(key)! - 1
-    const tool = `tool ${method} ${name}`
-    const count = this.#counts.get(tool) ?? 0
-    this.#counts.set(tool, count + 1)
-    return count
-  }
-
-  /** Returns the recorded handshakes: with the version that the client asks for first. */
-  #initialize(version: string): readonly TapedCall[] {
-    const method = 'initialize'
-    return this.#player.ofTool(method, version) ?? this.#player.recorded(method, method, '')
+    const ofName = player.recorded(toolKey(method, name))
+    // A handshake has the version that the client asks for, where the tape has it.
+    const equal = method === 'initialize' && ofName.length > 0 ? ofName : player.recorded(key)
+    const last = equal.at(-1)
+    const next = equal[occurrence] ?? (NAMED.has(method) ? undefined : last)
+    if (next !== undefined) return { recorded: next, from: 'tape' }
+    if (EMPTY.has(method)) return { recorded: undefined, from: 'default' }
+    if (live !== undefined && method === 'tools/call') return { recorded: undefined, from: 'live' }
+    const same = repeats === true || offTape === 'last' ? last : undefined
+    const recorded = same ?? (offTape === 'last' ? ofName.at(-1) : undefined)
+    return { recorded, from: recorded === undefined ? 'off' : 'last' }
   }
 
   async *#responses(
@@ -270,99 +242,76 @@ export class PlayedSession {
       }
       if (signal.aborted) return
       if (line === undefined) {
-        yield messageOf(request, errorOf(`${quoted(tape.path)} has changed at line ${taped.line}`))
+        yield errorTo(request, `${quoted(tape.path)} has changed at line ${taped.line}`)
         return
       }
-      const long = await tape.longResult(taped)
-      if (long !== undefined) yield { kind: 'long', ...long }
-      else if (line.method !== undefined) yield* this.#fromServer(request, line, signal)
-      else yield this.#ended(request, call, line)
+      if (line.long !== undefined) {
+        const before = `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":`
+        yield { text: [before, line.long, '}'], ends: true }
+      } else if (line.method === undefined) yield this.#ended(request, call, line)
+      else {
+        const message = this.#message(line, request)
+        const responded = message?.id && this.#player.response(message.id, signal)
+        if (message !== undefined) yield { text: [JSON.stringify(message)], ends: false }
+        await responded
+      }
     }
     // The recorded client left this stream, as the new one will.
-    if (!call.isDone && !signal.aborted) await aborted(signal)
+    if (!call.isDone && !signal.aborted) await once(signal, 'abort')
   }
 
   /** Returns the end of a call. */
   #ended(request: RpcRequest, call: TapedCall, line: TapeLine): Played {
     const { failed, status, omitted, error, result, bytes = 0 } = line
-    if (failed !== undefined) return { kind: 'failed', line }
     if (omitted !== undefined) {
       const why = omitted === 'too_large' ? `it has ${bytes} bytes` : 'it could not be read'
-      return messageOf(request, errorOf(`the recorded response is not on the tape: ${why}`))
+      return errorTo(request, `the recorded response is not on the tape: ${why}`)
     }
-    if (error === undefined && result === undefined)
-      return { kind: 'status', status: status ?? 200, line }
-    if (error !== undefined) return messageOf(request, { error, status })
-    return messageOf(request, { result: this.#result(request, call, line) })
+    if (failed !== undefined || (error === undefined && result === undefined)) {
+      const why = failed ?? `status ${status ?? 200}`
+      return { ...errorTo(request, `the recorded server failed: ${why}`), line }
+    }
+    if (error !== undefined) return responseTo(request, { error }, status)
+    return responseTo(request, { result: this.#result(request, call, result) })
   }
 
   /** Returns a result with the cursors and ids of the new client. */
-  #result(request: RpcRequest, call: TapedCall, { result }: TapeLine): unknown {
+  #result({ method, id }: RpcRequest, { line, session }: TapedCall, result: unknown): unknown {
     if (!isRecord(result)) return result
-    const meta = result['_meta']
-    if (typeof result['nextCursor'] === 'string' && request.method.endsWith('/list')) {
-      const { nextCursor: _, ...rest } = result
-      const next = this.#player.pageAfter(call)
-      return next === undefined ? rest : { ...rest, nextCursor: `${CURSOR}${next.line}` }
+    if (typeof result['nextCursor'] !== 'string' || !method.endsWith('/list')) {
+      return withSubscription(result, id)
     }
-    if (!isRecord(meta) || meta[SUBSCRIPTION] === undefined) return result
-    return { ...result, _meta: { ...meta, [SUBSCRIPTION]: request.id } }
+    const { nextCursor: _, ...rest } = result
+    const pages = this.#player.pages(method)
+    const next = pages.find((page) => page.line > line && page.session === session)
+    return next === undefined ? rest : { ...rest, nextCursor: `${CURSOR}${next.line}` }
   }
 
-  /** Plays a notification or a request of the server. */
-  async *#fromServer(
-    request: RpcRequest,
-    line: TapeLine,
-    signal: AbortSignal,
-  ): AsyncGenerator<Played> {
-    const { method = '', id, params } = line
-    if (id !== undefined) {
-      // The recorded result follows for a client that cannot respond.
-      if (this.#lacks(method)) return
-      const asked = this.#player.ask(signal)
-      yield {
-        kind: 'message',
-        message: { jsonrpc: '2.0', id: asked.id, method, ...withParams(params) },
-      }
-      await asked.responded
-      return
-    }
-    const own = this.#notification(request, method, params)
-    if (own !== undefined) yield { kind: 'message', message: own }
-  }
-
-  /** Returns a notification for a request; undefined for one that the client could not place. */
-  #notification(
-    request: RpcRequest | undefined,
-    method: string,
-    params: unknown,
-  ): object | undefined {
+  /** Returns a message of the server for the client; undefined for one that it could not place. */
+  #message({ method = '', id, params }: TapeLine, request?: RpcRequest) {
+    const own = { jsonrpc: '2.0', id: undefined, method, params }
+    // The recorded result follows for a client that cannot respond.
+    if (id !== undefined)
+      return this.#lacks(method) ? undefined : { ...own, id: this.#player.newId() }
     if (method === 'notifications/cancelled') return undefined
-    const own = { jsonrpc: '2.0', method, ...withParams(params) }
     if (!isRecord(params)) return own
-    if (params['progressToken'] !== undefined) {
-      const { progressToken } = fieldsOf(fieldsOf(request?.params)['_meta'])
-      return progressToken === undefined
-        ? undefined
-        : { ...own, params: { ...params, progressToken } }
-    }
-    const meta = params['_meta']
-    if (!isRecord(meta) || meta[SUBSCRIPTION] === undefined) return own
-    return { ...own, params: { ...params, _meta: { ...meta, [SUBSCRIPTION]: request?.id } } }
+    if (params['progressToken'] === undefined)
+      return { ...own, params: withSubscription(params, request?.id) }
+    const { progressToken } = fieldsOf(fieldsOf(request?.params)['_meta'])
+    return progressToken === undefined
+      ? undefined
+      : { ...own, params: { ...params, progressToken } }
   }
 
   /** Sends what the server sent behind a call for no request. */
   async #pushAfter({ pushed = [] }: TapedCall): Promise<void> {
     for (const taped of pushed) {
-      const { method, id, params } = (await this.#player.tape.read(taped)) ?? {}
-      if (method === undefined || (id !== undefined && this.#lacks(method))) continue
-      const own =
-        id === undefined
-          ? this.#notification(undefined, method, params)
-          : { jsonrpc: '2.0', id: this.#player.ask(NEVER).id, method, ...withParams(params) }
-      if (own === undefined) continue
-      if (this.#push !== undefined) this.#push(own)
-      else if (this.#held.length < MAX_HELD) this.#held.push(own)
+      const line = await this.#player.tape.read(taped)
+      const message = line?.method === undefined ? undefined : this.#message(line)
+      if (message === undefined) continue
+      const text = JSON.stringify(message)
+      if (this.#push !== undefined) this.#push(text)
+      else if (this.#held.length < MAX_HELD) this.#held.push(text)
     }
   }
 
@@ -372,81 +321,71 @@ export class PlayedSession {
     return needs !== undefined && this.#capabilities[needs] === undefined
   }
 
-  async *#live(request: RpcRequest): AsyncGenerator<Played> {
+  async #live(request: RpcRequest): Promise<Played> {
     const { name, arguments: args } = fieldsOf(request.params)
-    try {
-      const result = await this.#player.options.live!(String(name), fieldsOf(args))
-      yield messageOf(request, { result })
-    } catch (error) {
-      yield messageOf(request, errorOf(`the live server failed: ${(error as Error).message}`))
-    }
+    const response = await this.#player.options.live!(String(name), fieldsOf(args))
+    const { result, kind, code, message } = response
+    if (result !== undefined) return responseTo(request, { result })
+    const why = [kind, code, message].filter((word) => word !== undefined).join(' ')
+    return errorTo(request, `the live server failed: ${why}`)
   }
 }
 
-function addTo(map: Map<string, TapedCall[]>, key: string, call: TapedCall): void {
-  const list = map.get(key)
-  if (list === undefined) map.set(key, [call])
-  else list.push(call)
-}
-
 function toolKey(method: string, name: string): string {
-  return `${method} ${name}`
+  return `tool ${method} ${name}`
 }
 
-function withParams(params: unknown): object {
-  return params === undefined ? {} : { params }
+/** Returns a value with the id of the new client's subscription. */
+function withSubscription(value: Fields, id: unknown): object {
+  const meta = fieldsOf(value['_meta'])
+  return meta[SUBSCRIPTION] === undefined
+    ? value
+    : { ...value, _meta: { ...meta, [SUBSCRIPTION]: id } }
 }
 
-function messageOf(
-  { id }: RpcRequest,
-  { status, ...rest }: { readonly status?: number | undefined; readonly [key: string]: unknown },
-): Extract<Played, { kind: 'message' }> {
-  const all = { kind: 'message', message: { jsonrpc: '2.0', id, ...rest } } as const
-  return status === undefined ? all : { ...all, status }
+function responseTo({ id }: RpcRequest, members: object, status?: number): Played {
+  return { text: [JSON.stringify({ jsonrpc: '2.0', id, ...members })], status, ends: true }
 }
 
-function errorOf(text: string) {
-  return { error: { code: -32603, message: text } }
+function errorTo({ id }: RpcRequest, message: string): Played {
+  return { text: errorText(-32603, message, id), ends: true }
+}
+
+/** Returns an error, by default of no request. */
+export function errorText(code: number, message: string, id: unknown = null): TapeText {
+  return [JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })]
 }
 
 /** Returns the response to a request that the tape does not have: a tool error for a tool. */
-function offTapeOf({ method, params }: RpcRequest) {
+function notOnTape(request: RpcRequest): Played {
+  const { method, params } = request
   const name = nameOf(method, params)
-  const { _meta } = fieldsOf(params)
   const asked = name === '' ? method : `${method} of ${quoted(name)} with these arguments`
   const text = `off the tape: the tape has no further ${asked}`
   if (method !== 'tools/call') {
     const isUnknown = !NAMED.has(method)
     const error = { code: isUnknown ? -32601 : -32602, message: text }
     // Clients of several protocol versions go on with initialize.
-    return { error, ...(method === 'server/discover' && { status: 400 }) }
+    return responseTo(request, { error }, method === 'server/discover' ? 400 : undefined)
   }
-  const version = fieldsOf(_meta)[`${META}/protocolVersion`]
-  const isModern = typeof version === 'string' && version >= FIRST_MODERN_PROTOCOL_VERSION
+  const version = textOf(fieldsOf(fieldsOf(params)['_meta'])[`${META}/protocolVersion`])
   const result = { content: [{ type: 'text', text }], isError: true }
-  return { result: isModern ? { resultType: 'complete', ...result } : result }
+  const resultType = isModern(version) ? 'complete' : undefined
+  return responseTo(request, { result: { resultType, ...result } })
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
-}
-
-/** Returns the session whose requests are played; undefined for all. Throws a `TapeError`. */
-function chosenSession(tape: Tape, asked: string | undefined): string | undefined {
+/** Returns the session whose requests are played; undefined for all. Throws a `UsageError`. */
+function chosenSession({ path, sessions }: Tape, asked: string | undefined): string | undefined {
   if (asked === 'all') return undefined
-  const withCalls = tape.sessions.filter(({ calls }) => calls > 0)
-  const known = withCalls
-    .map(({ id, calls }) => `${id === '' ? 'none' : id} (${calls} calls)`)
-    .slice(0, 10)
-  if (asked === undefined) {
-    if (withCalls.length <= 1) return undefined
-    throw new TapeError(
-      `found ${withCalls.length} sessions with calls; select one, or all, with --session: ${known.join(', ')}`,
-    )
-  }
-  const found = tape.sessions.filter(({ id }) => id.startsWith(asked))
+  const withCalls = sessions.filter(({ calls }) => calls > 0)
+  if (asked === undefined && withCalls.length <= 1) return undefined
+  const found = sessions.filter(({ id }) => asked !== undefined && id.startsWith(asked))
   if (found.length === 1) return found[0]!.id
-  throw new TapeError(
-    `found ${found.length} sessions that begin with ${quoted(asked)}: ${known.join(', ')}`,
-  )
+  const known = withCalls.map(({ id, calls }) => `${id === '' ? 'none' : id} (${calls} calls)`)
+  const wrong =
+    asked === undefined
+      ? `${withCalls.length} sessions with calls; select one, or all, with --session`
+      : `${found.length} sessions that begin with ${quoted(asked)}`
+  const why = `found ${wrong}: ${known.slice(0, 10).join(', ')}`
+  throw invalidFile(`the tape ${quoted(path)}`, why)
 }

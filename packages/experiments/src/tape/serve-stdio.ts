@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Writable } from 'node:stream'
+import { PassThrough } from 'node:stream'
 import { shellWord } from '#base'
 import type { Running } from '#sidecar'
 import type { Player } from './player.ts'
@@ -21,10 +21,10 @@ export async function serveStdio(player: Player, sidecar: Running['sidecar']) {
   // The path of a socket has at most 107 bytes.
   const parent = Buffer.byteLength(tmpdir()) > 80 ? '/tmp' : tmpdir()
   const directory = await mkdtemp(join(parent, 'squall-'))
-  const program = join(directory, 'server')
-  const [front, back] = [join(directory, 'front'), join(directory, 'back')]
+  const [program, front, back] = ['server', 'front', 'back'].map((name) => join(directory, name))
   const stop = new AbortController()
   const serving = new Set<Promise<void>>()
+  const servers: Server[] = []
   const listen = async (path: string, serve: (socket: Socket) => Promise<unknown>) => {
     const server = createServer({ allowHalfOpen: true }, (socket) => {
       socket.on('error', () => undefined)
@@ -36,31 +36,28 @@ export async function serveStdio(player: Player, sidecar: Running['sidecar']) {
       serving.add(own)
       void own.then(() => serving.delete(own))
     })
+    servers.push(server)
     await once(server.listen(path), 'listening')
-    return server
   }
-  const errors = new Writable({ write: (_bytes, _encoding, done) => done() })
-  const command = { command: process.execPath, args: ['-e', PIPE, back] }
-  const script = ['exec', ...[process.execPath, '-e', PIPE, front].map(shellWord)].join(' ')
-  const servers: Server[] = []
   const close = async (): Promise<void> => {
     for (const server of servers) server.close()
     stop.abort()
     await Promise.all(serving)
     await rm(directory, { recursive: true, force: true })
   }
+  const pipeTo = (path: string): string[] => ['-e', PIPE, path]
   try {
-    servers.push(await listen(back, (socket) => serveLines(player, socket, socket, stop.signal)))
-    servers.push(
-      await listen(front, async (socket) => {
-        const port = await sidecar.attach(command, { input: socket, output: socket, errors })
-        return port.carry()
-      }),
-    )
-    await writeFile(program, `#!/bin/sh\n${script}\n`, { mode: 0o700 })
+    await listen(back!, (socket) => serveLines(player, socket, socket, stop.signal))
+    await listen(front!, async (socket) => {
+      const pipes = { input: socket, output: socket, errors: new PassThrough().resume() }
+      const command = { command: process.execPath, args: pipeTo(back!) }
+      return (await sidecar.attach(command, pipes)).carry()
+    })
+    const script = ['exec', ...[process.execPath, ...pipeTo(front!)].map(shellWord)].join(' ')
+    await writeFile(program!, `#!/bin/sh\n${script}\n`, { mode: 0o700 })
   } catch (error) {
     await close()
     throw error
   }
-  return { program, close }
+  return { program: program!, close }
 }

@@ -11,11 +11,19 @@ import {
   type Transfer,
   type Upstream,
 } from '#protocol'
-import type { Played, PlayedSession, Player, RpcRequest } from './player.ts'
+import {
+  errorText,
+  type Played,
+  type PlayedSession,
+  type Player,
+  type RpcRequest,
+} from './player.ts'
+import { sizeOf, type TapeText, textWriter } from './tape.ts'
 
 const MAX_BODY = 64 * 1024 * 1024
 const MAX_SESSIONS = 10_000
 const JSON_TYPE = ['Content-Type', 'application/json'] as const
+const TEXT_TYPE = ['Content-Type', 'text/plain; charset=utf-8'] as const
 const STREAM = ['Content-Type', 'text/event-stream', 'Cache-Control', 'no-cache'] as const
 const SESSION = 'mcp-session-id'
 
@@ -31,72 +39,76 @@ export class TapeUpstream implements Upstream {
 
   send(head: RequestHead, body: Body, sink: ResponseSink): Transfer {
     const exchange = new TapeExchange(sink, this.#player)
-    void this.#handle(head, body, exchange).catch((error: unknown) => exchange.fail(error))
+    void this.#handle(head, body, exchange).catch((error: unknown) =>
+      exchange.fail({ kind: 'internal', message: 'the tape could not be played', error }),
+    )
     return exchange
   }
 
-  async #handle(head: RequestHead, body: Body, exchange: TapeExchange): Promise<void> {
-    const text = await bodyText(body)
+  async #handle(
+    { method, target, headers }: RequestHead,
+    body: Body,
+    exchange: TapeExchange,
+  ): Promise<void> {
+    const isWhole = body === null || body instanceof Uint8Array
+    const bytes = isWhole ? Buffer.from(body ?? []) : await readUpTo(body, MAX_BODY)
     // The caller knows the transfer before the response.
     await nextTurn()
     if (exchange.ended) return
-    const { method, target, headers } = head
     const id = headerValue(headers, SESSION)
     const session = id === undefined ? this.#player.shared : this.#sessions.get(id)
     const mayStream = (headerValue(headers, 'accept') ?? '').includes('text/event-stream')
-    if (targetPath(target).includes('/.well-known/')) return exchange.status(404)
-    if (text === undefined) return exchange.status(413)
-    if (session === undefined) return exchange.error(404, -32001, 'Session not found')
-    if (method === 'POST') return this.#post(text, session, exchange)
-    if (method === 'DELETE' && id !== undefined && this.#sessions.delete(id))
-      return exchange.status(200)
-    if (method !== 'GET' || !mayStream || !this.#player.hasSessions) return exchange.status(405)
-    return exchange.stream(session)
+    if (targetPath(target).includes('/.well-known/')) return exchange.whole(404)
+    if (bytes.length > MAX_BODY) return exchange.whole(413)
+    if (session === undefined)
+      return exchange.whole(404, JSON_TYPE, errorText(-32001, 'Session not found'))
+    if (method === 'POST') return this.#post(bytes.toString(), session, exchange)
+    if (method === 'DELETE' && this.#sessions.delete(id ?? '')) return exchange.whole(200)
+    if (method !== 'GET' || !mayStream || !this.#player.hasSessions)
+      return exchange.whole(405, ['Allow', 'POST'])
+    exchange.stream(session)
   }
 
   async #post(text: string, before: PlayedSession, exchange: TapeExchange): Promise<void> {
     const parsed = parseMessages(text)
-    if (!parsed.ok)
-      return exchange.error(400, parsed.reason === 'not_json' ? -32700 : -32600, 'Parse error')
+    if (!parsed.ok) {
+      const code = parsed.reason === 'not_json' ? -32700 : -32600
+      return exchange.whole(400, JSON_TYPE, errorText(code, 'Parse error'))
+    }
     const requests: RpcRequest[] = []
     for (const message of parsed.messages) {
       if (message.kind === 'request') requests.push(message)
       else if (message.kind !== 'notification') this.#player.responded(message.id)
     }
-    if (requests.length === 0) return exchange.status(202)
-    const begins =
-      requests.some(({ method }) => method === 'initialize') && this.#player.hasSessions
-    const session = begins ? this.#begin(exchange) : before
-    await exchange.play(requests, session, parsed.batch)
-  }
-
-  #begin(exchange: TapeExchange): PlayedSession {
+    if (requests.length === 0) return exchange.whole(202)
+    const begins = requests.some(({ method }) => method === 'initialize')
+    if (!begins || !this.#player.hasSessions) return exchange.play(requests, before, parsed.batch)
     const id = randomUUID()
     const session = this.#player.session()
     this.#sessions.set(id, session)
-    for (const [oldest] of this.#sessions) {
-      if (this.#sessions.size <= MAX_SESSIONS) break
-      this.#sessions.delete(oldest)
-    }
+    const [oldest] = this.#sessions.keys()
+    if (this.#sessions.size > MAX_SESSIONS) this.#sessions.delete(oldest!)
     exchange.sessionLines = ['Mcp-Session-Id', id]
-    return session
+    await exchange.play(requests, session, parsed.batch)
   }
 }
-
-type PartOf<Kind extends Played['kind']> = Extract<Played, { kind: Kind }>
 
 /** Writes the response to one request. */
 class TapeExchange implements Transfer {
   ended = false
   sessionLines: readonly string[] = []
   readonly #sink: ResponseSink
-  readonly #player: Player
   readonly #left = new AbortController()
+  readonly #write: (text: TapeText) => Promise<void>
+  #isStream = false
   #resumed: (() => void) | undefined
 
-  constructor(sink: ResponseSink, player: Player) {
+  constructor(sink: ResponseSink, { tape }: Player) {
     this.#sink = sink
-    this.#player = player
+    this.#write = textWriter(tape, async (bytes) => {
+      if (this.ended || sink.data(bytes)) return
+      await new Promise<void>((resolve) => (this.#resumed = resolve))
+    })
   }
 
   resume(): void {
@@ -109,31 +121,25 @@ class TapeExchange implements Transfer {
     this.resume()
   }
 
-  status(status: number): void {
-    const allow = status === 405 ? ['Allow', 'POST'] : []
-    this.#whole(status, allow, '')
-  }
-
-  error(status: number, code: number, message: string): void {
-    const error = { jsonrpc: '2.0', id: null, error: { code, message } }
-    this.#whole(status, JSON_TYPE, JSON.stringify(error))
-  }
-
-  fail(error: unknown): void {
+  fail(failure: Parameters<ResponseSink['fail']>[0]): void {
     if (this.ended) return
     this.ended = true
-    this.#sink.fail({ kind: 'internal', message: 'the tape could not be played', error })
+    this.#sink.fail(failure)
+  }
+
+  /** Writes a response at once. */
+  async whole(status: number, headers: readonly string[] = [], text: TapeText = []): Promise<void> {
+    if (this.ended) return
+    this.#begin(status, [...headers, 'Content-Length', String(sizeOf(text))])
+    await this.#write(text)
+    this.#end()
   }
 
   /** Opens a stream for messages that belong to no request. */
   stream(session: PlayedSession): void {
-    this.#head(200, STREAM)
-    this.#left.signal.addEventListener(
-      'abort',
-      session.open((message) => {
-        this.#sink.data(Buffer.from(eventOf(JSON.stringify(message))))
-      }),
-    )
+    this.#beginStream()
+    const close = session.open((text) => void this.#event([text]))
+    this.#left.signal.addEventListener('abort', close)
   }
 
   /** Plays the responses to requests: as one body, or as events where the server sends more. */
@@ -142,93 +148,39 @@ class TapeExchange implements Transfer {
     session: PlayedSession,
     isBatch: boolean,
   ): Promise<void> {
-    const { signal } = this.#left
-    if (requests.length === 1 && !isBatch) {
-      const parts = session.play(requests[0]!, signal)
-      const first = await parts.next()
-      if (this.ended || first.done === true) return
-      const part = first.value
-      if (isResponse(part)) {
-        await this.#respond(part, requests[0]!)
-        // What the server sent behind the response follows on another stream.
-        await parts.next()
-        return
-      }
-      this.#head(200, STREAM)
-      await this.#event(part, requests[0]!)
-      for await (const each of parts) await this.#event(each, requests[0]!)
-    } else {
-      this.#head(200, STREAM)
-      const all = requests.map(async (request) => {
-        for await (const each of session.play(request, signal)) await this.#event(each, request)
-      })
-      await Promise.all(all)
-    }
+    if (isBatch) this.#beginStream()
+    const all = requests.map(async (request) => {
+      for await (const part of session.play(request, this.#left.signal)) await this.#part(part)
+    })
+    await Promise.all(all)
     this.#end()
   }
 
-  /** Writes a response that is the whole body. */
-  async #respond(part: Played, request: RpcRequest): Promise<void> {
-    if (part.kind === 'message') {
-      this.#whole(part.status ?? 200, JSON_TYPE, JSON.stringify(part.message))
-    } else if (part.kind === 'long') {
-      const [before, after] = around(request)
-      this.#head(200, [
-        ...JSON_TYPE,
-        'Content-Length',
-        String(before.length + part.end - part.start + after.length),
-      ])
-      await this.#long(part, before, after)
-      this.#end()
-    } else if (part.kind === 'status') {
-      const { retryAfter, body = '' } = part.line
+  async #part({ text, status = 200, ends, line }: Played): Promise<void> {
+    if (this.ended) return
+    if (line?.failed !== undefined)
+      this.fail({ kind: line.failed, message: 'recorded on the tape' })
+    else if (this.#isStream || !ends) await this.#event(text)
+    else if (line === undefined) await this.whole(status, JSON_TYPE, text)
+    else {
+      const { retryAfter, body } = line
       const lines = retryAfter === undefined ? [] : ['Retry-After', retryAfter]
-      this.#whole(part.status, [...lines, 'Content-Type', 'text/plain; charset=utf-8'], body)
-    } else this.#failed(part)
-  }
-
-  async #event(part: Played, request: RpcRequest): Promise<void> {
-    if (this.ended) return
-    if (part.kind === 'message') await this.#write(eventOf(JSON.stringify(part.message)))
-    else if (part.kind === 'long') {
-      const [before, after] = around(request)
-      await this.#long(part, `event: message\ndata: ${before}`, `${after}\n\n`)
-    } else if (part.kind === 'failed') this.#failed(part)
-  }
-
-  /** Writes a result from the file, piece by piece. */
-  async #long(part: PartOf<'long'>, before: string, after: string): Promise<void> {
-    await this.#write(before)
-    for await (const piece of this.#player.tape.pieces(part)) {
-      if (this.ended) return
-      await this.#write(piece)
+      await this.whole(line.status ?? 200, [...lines, ...TEXT_TYPE], body ? [body] : [])
     }
-    await this.#write(after)
   }
 
-  #failed({ line }: PartOf<'failed'>): void {
-    if (this.ended) return
-    this.ended = true
-    this.#sink.fail({ kind: line.failed ?? 'reset', message: 'recorded on the tape' })
+  async #event(text: TapeText): Promise<void> {
+    this.#beginStream()
+    await this.#write(['event: message\ndata: ', ...text, '\n\n'])
   }
 
-  #head(status: number, headers: readonly string[]): void {
+  #beginStream(): void {
+    if (!this.#isStream) this.#begin(200, STREAM)
+    this.#isStream = true
+  }
+
+  #begin(status: number, headers: readonly string[]): void {
     this.#sink.head({ status, reason: '', headers: [...headers, ...this.sessionLines] })
-  }
-
-  #whole(status: number, headers: readonly string[], text: string): void {
-    if (this.ended) return
-    const bytes = Buffer.from(text)
-    this.#head(status, [...headers, 'Content-Length', String(bytes.length)])
-    if (bytes.length > 0) this.#sink.data(bytes)
-    this.#end()
-  }
-
-  /** Writes bytes; resolves when more may follow. */
-  async #write(bytes: string | Uint8Array): Promise<void> {
-    if (this.ended) return
-    const more = this.#sink.data(typeof bytes === 'string' ? Buffer.from(bytes) : bytes)
-    if (!more) await new Promise<void>((resolve) => (this.#resumed = resolve))
   }
 
   #end(): void {
@@ -236,29 +188,4 @@ class TapeExchange implements Transfer {
     this.ended = true
     this.#sink.end([])
   }
-}
-
-function isResponse(part: Played): boolean {
-  return part.kind !== 'message' || !('method' in part.message)
-}
-
-function eventOf(text: string): string {
-  return `event: message\ndata: ${text}\n\n`
-}
-
-/** Returns the parts of a response around its result. */
-function around({ id }: RpcRequest): readonly [before: string, after: string] {
-  // Escaped, so that characters are bytes.
-  const own = JSON.stringify(id).replace(/[\u0080-\uffff]/g, (unit) => {
-    return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-  })
-  return [`{"jsonrpc":"2.0","id":${own},"result":`, '}']
-}
-
-/** Returns the text of a body; undefined when it is too large. */
-async function bodyText(body: Body): Promise<string | undefined> {
-  if (body === null) return ''
-  if (body instanceof Uint8Array) return Buffer.from(body).toString()
-  const bytes = await readUpTo(body, MAX_BODY)
-  return bytes.length > MAX_BODY ? undefined : bytes.toString()
 }

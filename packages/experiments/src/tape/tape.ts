@@ -1,13 +1,15 @@
 import { type FileHandle, open as openFile } from 'node:fs/promises'
-import { canonicalJson, fieldsOf, isRecord, parsedJson, quoted, sha256Of } from '#base'
 import {
-  LineSplitter,
-  pathsOf,
-  type Redaction,
-  TAPE_VERSION,
-  type TapeHeader,
-  type TapeLine,
-} from '#sidecar'
+  canonicalJson,
+  fieldsOf,
+  isRecord,
+  parsedJson,
+  quoted,
+  sha256Of,
+  systemReason,
+} from '#base'
+import { invalidFile } from '#cli'
+import { LineSplitter, pathsOf, TAPE_VERSION, type TapeHeader, type TapeLine } from '#sidecar'
 
 /** The result of a longer line is not parsed: it must be its last member. */
 const MAX_PARSED = 16 * 1024 * 1024
@@ -23,16 +25,18 @@ const LF = 10
 const NOTHING = Buffer.alloc(0)
 const NONE: TapedLine[] = []
 
-/** A file that is not a tape, or cannot be played as asked. */
-export class TapeError extends Error {
-  readonly code = 'SQUALL_TAPE'
+/** A part of the file. */
+interface FilePart {
+  readonly start: number
+  readonly end: number
 }
 
+/** A text, parts of which are in the file. */
+export type TapeText = readonly (string | FilePart)[]
+
 /** A line of the file. */
-interface Place {
+interface Place extends FilePart {
   readonly line: number
-  readonly offset: number
-  readonly length: number
   readonly at: number
 }
 
@@ -44,7 +48,7 @@ interface TapedLine extends Place {
 /** A request of the client with what the server sent for it. */
 export interface TapedCall extends Place {
   readonly exchange: number
-  readonly session: string
+  session: string
   readonly method: string
   /** The tool, prompt, resource or protocol version; empty for other requests. */
   readonly name: string
@@ -58,11 +62,12 @@ export interface TapedCall extends Place {
   isDone: boolean
 }
 
-/** A session of a tape. */
-export interface TapedSession {
-  readonly id: string
+/** A session, and its open calls while lines are read. */
+interface ReadSession {
   /** The calls of tools, prompts and resources. */
   calls: number
+  readonly open: Set<TapedCall>
+  last: TapedCall
 }
 
 /** The lines that were not read. */
@@ -96,120 +101,131 @@ export function keyOf(method: string, params: unknown): string {
   return Buffer.from(`${method}${page} ${digest}`).toString()
 }
 
-/** A recorded file: calls by line, whose messages are read when they are needed. */
-export class Tape {
-  readonly path: string
-  readonly header: TapeHeader
-  readonly redaction: Redaction
-  readonly calls: readonly TapedCall[]
-  readonly sessions: readonly TapedSession[]
-  readonly unread: Unread
-  readonly bytes: number
-  readonly #file: FileHandle
+export type Tape = Awaited<ReturnType<typeof openTape>>
 
-  private constructor(path: string, file: FileHandle, read: TapeReader, bytes: number) {
-    this.path = path
-    this.header = read.header!
-    const { secrets, redact = [] } = this.header
-    this.redaction = { keepSecrets: secrets === 'kept', paths: pathsOf(redact) }
-    this.calls = read.calls
-    this.sessions = [...read.sessions.values()]
-    this.unread = read.unread
-    this.bytes = bytes
-    this.#file = file
-  }
-
-  /** Reads what is where in a file. Throws a `TapeError`, or an error of the file system. */
-  static async open(path: string): Promise<Tape> {
-    const file = await openFile(path, 'r')
-    try {
-      if (!(await file.stat()).isFile()) throw new TapeError('not a regular file')
-      const reader = new TapeReader()
-      const bytes = await eachLine(file, (line) => reader.take(line))
-      if (reader.header === undefined) throw new TapeError('it is empty')
-      return new Tape(path, file, reader, bytes)
-    } catch (error) {
-      await file.close()
-      throw error
-    }
-  }
-
-  /** Returns the members of a line; undefined when the file has changed. */
-  async read({ offset, length }: Place): Promise<TapeLine | undefined> {
-    const isLong = length > MAX_PARSED
-    const found = lineOf(await this.#bytesAt(offset, isLong ? MAX_START : length), isLong)
-    return typeof found === 'string' ? undefined : found
-  }
-
-  /** Returns the place of a result that is too large to be parsed; undefined for others. */
-  async longResult({ offset, length }: Place): Promise<{ start: number; end: number } | undefined> {
-    if (length <= MAX_PARSED) return undefined
-    const start = await this.#bytesAt(offset, MAX_START)
-    const at = start.indexOf(RESULT)
-    const tail = (await this.#bytesAt(offset + length - 16, 16)).toString('latin1').trimEnd()
-    const end = offset + length - 16 + tail.length - 1
-    return at < 0 ? undefined : { start: offset + at + RESULT.length, end }
-  }
-
-  /** Reads a part of the file, piece by piece. */
-  async *pieces({ start, end }: { start: number; end: number }): AsyncGenerator<Buffer> {
-    for (let at = start; at < end; at += PIECE) {
-      yield await this.#bytesAt(at, Math.min(PIECE, end - at))
-    }
-  }
-
-  async #bytesAt(offset: number, length: number): Promise<Buffer> {
-    const bytes = Buffer.allocUnsafe(length)
-    const { bytesRead } = await this.#file.read(bytes, 0, length, offset)
-    return bytes.subarray(0, bytesRead)
-  }
-
-  close(): Promise<void> {
-    return this.#file.close()
+/** Reads what is where in a file; its messages are read when needed. Throws a `UsageError`. */
+export async function openTape(path: string) {
+  let file: FileHandle | undefined
+  try {
+    file = await openFile(path, 'r')
+    if (!(await file.stat()).isFile()) throw new Error('not a regular file')
+    const reader = new TapeReader()
+    const bytes = await eachLine(file, (line) => reader.take(line))
+    if (reader.header === undefined) throw new Error('it is empty')
+    return { path, bytes, ...tapeOf(file, reader.header), ...reader.found() }
+  } catch (error) {
+    await file?.close()
+    const wrong = `the tape ${quoted(path)}: ${systemReason(error)}`
+    throw invalidFile(wrong, 'specify a file written by squall run --tape')
   }
 }
 
-interface RawLine {
-  readonly number: number
-  readonly offset: number
-  readonly length: number
+/** Opens a tape, and closes it after the use. Throws a `UsageError`. */
+export async function withTape<T>(path: string, use: (tape: Tape) => Promise<T>): Promise<T> {
+  const tape = await openTape(path)
+  try {
+    return await use(tape)
+  } finally {
+    await tape.close()
+  }
+}
+
+/** Returns the header of a file, and what reads its messages. */
+function tapeOf(file: FileHandle, header: TapeHeader) {
+  const { secrets, redact = [] } = header
+  const bytesAt = async ({ start, end }: FilePart): Promise<Buffer> => {
+    const bytes = Buffer.allocUnsafe(end - start)
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, start)
+    return bytes.subarray(0, bytesRead)
+  }
+  return {
+    header,
+    redaction: { keepSecrets: secrets === 'kept', paths: pathsOf(redact) },
+    /**
+     * Returns the members of a line, or undefined when the file has changed. `long` is a result
+     * that is too large to be parsed, which is null in the line.
+     */
+    read: async ({ start, end }: Place): Promise<ReadLine | undefined> => {
+      const isLong = end - start > MAX_PARSED
+      const bytes = await bytesAt({ start, end: isLong ? start + MAX_START : end })
+      const line = lineOf(bytes, isLong)
+      if (typeof line === 'string') return undefined
+      if (!isLong) return line
+      const tail = (await bytesAt({ start: end - 16, end })).toString('latin1').trimEnd()
+      const from = start + bytes.indexOf(RESULT) + RESULT.length
+      return { ...line, long: { start: from, end: end - 16 + tail.length - 1 } }
+    },
+    /** Reads a text, whose parts in the file come piece by piece. */
+    async *pieces(text: TapeText): AsyncGenerator<Buffer> {
+      for (const part of text) {
+        if (typeof part === 'string') {
+          yield Buffer.from(part)
+          continue
+        }
+        for (let start = part.start; start < part.end; start += PIECE) {
+          yield await bytesAt({ start, end: Math.min(part.end, start + PIECE) })
+        }
+      }
+    },
+    close: () => file.close(),
+  }
+}
+
+export type ReadLine = TapeLine & { readonly long?: FilePart }
+
+/** Returns the size of a text in bytes. */
+export function sizeOf(text: TapeText): number {
+  const sizes = text.map((part) =>
+    typeof part === 'string' ? Buffer.byteLength(part) : part.end - part.start,
+  )
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+/** Returns a function that writes one text after the other. */
+export function textWriter(tape: Tape, write: (bytes: Buffer) => Promise<void>) {
+  let last: Promise<void> = Promise.resolve()
+  const writeAfter = async (before: Promise<void>, text: TapeText): Promise<void> => {
+    await before
+    for await (const piece of tape.pieces(text)) await write(piece)
+  }
+  return (text: TapeText): Promise<void> => (last = writeAfter(last, text))
+}
+
+interface RawLine extends FilePart {
+  readonly line: number
   /** The whole line, or its beginning. */
   readonly bytes: Buffer
-  readonly isLong: boolean
 }
 
 /** Reads a file line by line, and holds at most one of them; returns the size of the file. */
 async function eachLine(file: FileHandle, take: (line: RawLine) => void): Promise<number> {
   // A line feed does not count.
   const splitter = new LineSplitter(MAX_PARSED + 1)
-  let number = 0
-  let offset = 0
+  let line = 0
+  let start = 0
   let size = 0
-  let start: Buffer | undefined
-  const finish = (bytes: Buffer): void => {
-    number++
-    const length = size - Number(bytes.at(-1) === LF)
-    const isLong = length > MAX_PARSED
-    if (length > 0) take({ number, offset, length, bytes: start ?? bytes, isLong })
-    if (number > MAX_LINES) throw new TapeError(`it has more than ${MAX_LINES} lines`)
-    offset += size
+  let held: Buffer = NOTHING
+  const finish = (lineFeed: number): void => {
+    if (++line > MAX_LINES) throw new Error(`it has more than ${MAX_LINES} lines`)
+    const end = start + size - lineFeed
+    if (end > start) take({ line, start, end, bytes: held })
+    start += size
     size = 0
-    start = undefined
+    held = NOTHING
+  }
+  const add = (bytes: Buffer): void => {
+    size += bytes.length
+    // Only the beginning of a long line is kept, which may come in several pieces.
+    if (size === bytes.length) held = bytes
+    else if (held.length < MAX_START) held = Buffer.concat([held, bytes])
+    if (bytes.at(-1) === LF) finish(1)
   }
   for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: CHUNK })) {
-    for (const { bytes, kind } of splitter.push(chunk as Buffer)) {
-      size += bytes.length
-      // Only the beginning of a long line is kept, which may come in several pieces.
-      if (kind === 'long') start = NOTHING
-      const missing = MAX_START - (start?.length ?? MAX_START)
-      if (missing > 0) start = Buffer.concat([start!, bytes.subarray(0, missing)])
-      if (bytes.at(-1) === LF) finish(bytes)
-    }
+    for (const { bytes } of splitter.push(chunk as Buffer)) add(bytes)
   }
-  const { bytes } = splitter.end() ?? {}
-  size += bytes?.length ?? 0
-  if (size > 0) finish(bytes ?? NOTHING)
-  return offset
+  add(splitter.end()?.bytes ?? NOTHING)
+  if (size > 0) finish(0)
+  return start
 }
 
 /** Returns the members of a line, or the reason for which it cannot be read. */
@@ -242,74 +258,75 @@ function lineOf(bytes: Buffer, isLong: boolean): TapeLine | string {
 /** Reads the lines of a tape in order, and finds what belongs together. */
 class TapeReader {
   header: TapeHeader | undefined
-  readonly calls: TapedCall[] = []
-  readonly sessions = new Map<string, TapedSession>()
-  readonly unread: Unread = { count: 0, firstLine: 0, firstReason: '' }
-  readonly #texts = new Map<string, string>()
-  /** The open calls by exchange and id, and by session and id. */
+  readonly #calls: TapedCall[] = []
+  readonly #sessions = new Map<string, ReadSession>()
+  readonly #unread: Unread = { count: 0, firstLine: 0, firstReason: '' }
+  /** The open calls by exchange, by exchange and id, by session and id, and by progress token. */
   readonly #open = new Map<string, TapedCall>()
-  readonly #inExchange = new Map<number, TapedCall>()
-  /** The open calls of each session, and its last one. */
-  readonly #inSession = new Map<string, { readonly open: Set<TapedCall>; last?: TapedCall }>()
-  readonly #tokens = new Map<string, TapedCall>()
 
   take(raw: RawLine): void {
+    const isLong = raw.end - raw.start > MAX_PARSED
     if (this.header === undefined) {
-      this.header = headerOf(raw)
+      this.header = headerOf(isLong ? NOTHING : raw.bytes)
       return
     }
-    const line = lineOf(raw.bytes, raw.isLong)
+    const line = lineOf(isLong ? raw.bytes.subarray(0, MAX_START) : raw.bytes, isLong)
     if (typeof line === 'string') this.#skip(raw, line)
     else if (line.from === 'client') this.#fromClient(raw, line)
     else this.#fromServer(raw, line)
   }
 
-  #skip({ number }: RawLine, reason: string): void {
-    if (this.unread.count++ > 0) return
-    this.unread.firstLine = number
-    this.unread.firstReason = reason
+  /** Returns what was read. */
+  found() {
+    const sessions = [...this.#sessions].map(([id, { calls }]) => ({ id, calls }))
+    return { calls: this.#calls as readonly TapedCall[], sessions, unread: this.#unread }
   }
 
-  #fromClient({ number, offset, length }: RawLine, line: TapeLine): void {
-    const { method, id, exchange, session = '', params, at } = line
+  #skip({ line }: RawLine, reason: string): void {
+    if (this.#unread.count++ > 0) return
+    this.#unread.firstLine = line
+    this.#unread.firstReason = reason
+  }
+
+  #fromClient({ line, start, end }: RawLine, message: TapeLine): void {
+    const { method, id, exchange, session = '', params, at } = message
     // Notifications, and responses to the server, are not compared.
     if (method === undefined || id === undefined) return
+    const { cursor, _meta } = fieldsOf(params)
     const call: TapedCall = {
-      line: number,
-      offset,
-      length,
+      line,
+      start,
+      end,
       at,
       exchange,
-      session: this.#text(session),
-      method: this.#text(method),
-      name: this.#text(nameOf(method, params)),
+      session,
+      method,
+      name: nameOf(method, params),
       key: keyOf(method, params),
-      isPage: fieldsOf(params)['cursor'] !== undefined,
+      isPage: cursor !== undefined,
       responses: NONE,
       pushed: undefined,
       isDone: false,
     }
-    this.calls.push(call)
-    const known = this.#sessionOf(call.session)
+    this.#calls.push(call)
+    const known = this.#sessionOf(session, call)
     known.open.add(call)
     known.last = call
-    const found = this.sessions.get(session) ?? { id: call.session, calls: 0 }
-    this.sessions.set(call.session, found)
-    if (NAMED.has(method)) found.calls++
-    this.#inExchange.set(exchange, call)
-    this.#open.set(openKey(exchange, id), call)
-    if (session !== '') this.#open.set(openKey(session, id), call)
-    const { progressToken } = fieldsOf(fieldsOf(params)['_meta'])
-    if (progressToken !== undefined) this.#tokens.set(openKey(session, progressToken), call)
+    if (NAMED.has(method)) known.calls++
+    this.#open.set(openKey('exchange', exchange), call)
+    this.#open.set(openKey('exchange', exchange, id), call)
+    if (session !== '') this.#open.set(openKey('session', session, id), call)
+    const { progressToken } = fieldsOf(_meta)
+    if (progressToken !== undefined) this.#open.set(openKey('token', session, progressToken), call)
   }
 
-  #fromServer({ number, offset, length }: RawLine, line: TapeLine): void {
-    const { session = '', method, id, at, exchange } = line
+  #fromServer({ line, start, end }: RawLine, message: TapeLine): void {
+    const { session = '', method, id, at } = message
     const ends = method === undefined
-    const taped = { line: number, offset, length, at, ends }
-    const call = ends ? this.#ended(line) : this.#during(line)
+    const taped = { line, start, end, at, ends }
+    const call = ends ? this.#ended(message) : this.#during(message)
     if (call === undefined) {
-      const { last } = this.#sessionOf(session)
+      const { last } = this.#sessions.get(session) ?? {}
       if (last !== undefined) (last.pushed ??= []).push(taped)
       return
     }
@@ -318,81 +335,64 @@ class TapeReader {
     else call.responses.push(taped)
     if (!ends) return
     call.isDone = true
-    this.#open.delete(openKey(exchange, id))
-    this.#open.delete(openKey(session, id))
-    this.#inExchange.delete(call.exchange)
-    this.#sessionOf(call.session).open.delete(call)
+    this.#open.delete(openKey('exchange', call.exchange))
+    this.#open.delete(openKey('exchange', call.exchange, id))
+    this.#open.delete(openKey('session', session, id))
+    this.#sessions.get(call.session)!.open.delete(call)
+    if (call.method !== 'initialize' || session === '') return
     // The response begins the session of its request.
-    if (call.method === 'initialize' && session !== '') this.#began(call, session)
+    this.#sessionOf(session, call)
+    call.session = session
   }
 
   /** Returns the open call that a response or a failure ends. */
   #ended({ exchange, session = '', id }: TapeLine): TapedCall | undefined {
-    if (id !== undefined && id !== null) {
-      return this.#open.get(openKey(exchange, id)) ?? this.#open.get(openKey(session, id))
-    }
-    return this.#inExchange.get(exchange)
+    return (
+      this.#open.get(openKey('exchange', exchange, id ?? undefined)) ??
+      this.#open.get(openKey('session', session, id ?? undefined))
+    )
   }
 
   /** Returns the open call that a notification or a request of the server belongs to. */
   #during({ exchange, session = '', via, params }: TapeLine): TapedCall | undefined {
     const { progressToken } = fieldsOf(params)
-    if (progressToken !== undefined) {
-      const call = this.#tokens.get(openKey(session, progressToken))
-      if (call !== undefined) return call.isDone ? undefined : call
-    }
-    if (via !== 'stream') return this.#inExchange.get(exchange)
-    const { open, last } = this.#sessionOf(session)
-    return last?.isDone === false ? last : open.values().next().value
+    const token = progressToken === undefined ? '' : openKey('token', session, progressToken)
+    const call = this.#open.get(token)
+    if (call !== undefined) return call.isDone ? undefined : call
+    if (via !== 'stream') return this.#open.get(openKey('exchange', exchange))
+    const { open, last } = this.#sessions.get(session) ?? {}
+    return last?.isDone === false ? last : open?.values().next().value
   }
 
-  #began(call: TapedCall, session: string): void {
-    const known = this.#sessionOf(session)
-    known.last ??= call
-    const found = this.sessions.get(session) ?? { id: session, calls: 0 }
-    this.sessions.set(session, found)
-    ;(call as { session: string }).session = this.#text(session)
-  }
-
-  #sessionOf(session: string): { readonly open: Set<TapedCall>; last?: TapedCall } {
-    const found = this.#inSession.get(session)
-    if (found !== undefined) return found
-    const created = { open: new Set<TapedCall>() }
-    this.#inSession.set(session, created)
-    return created
-  }
-
-  /** Returns one copy of equal texts, most of which are few. */
-  #text(text: string): string {
-    const known = this.#texts.get(text)
-    if (known !== undefined) return known
-    // A slice would keep its whole line alive.
-    const own = Buffer.from(text).toString()
-    this.#texts.set(own, own)
-    return own
+  #sessionOf(id: string, last: TapedCall): ReadSession {
+    const known = this.#sessions.get(id) ?? { calls: 0, open: new Set(), last }
+    this.#sessions.set(id, known)
+    return known
   }
 }
 
-function openKey(place: number | string, id: unknown): string {
-  return `${place} ${JSON.stringify(id)}`
+function openKey(
+  kind: 'exchange' | 'session' | 'token',
+  of: number | string,
+  id?: unknown,
+): string {
+  return `${kind} ${of} ${JSON.stringify(id)}`
 }
 
-function headerOf({ bytes, isLong }: RawLine): TapeHeader {
+function headerOf(bytes: Buffer): TapeHeader {
   // Unlike `toString`, leaves out a BOM.
-  const text = isLong ? '' : new TextDecoder().decode(bytes)
-  const value = parsedJson(text)
-  if (value === undefined) throw new TapeError('not a valid tape: the first line is not valid JSON')
+  const value = parsedJson(new TextDecoder().decode(bytes))
+  if (value === undefined) throw new Error('not a valid tape: the first line is not valid JSON')
   const { tape, secrets, redact = [] } = fieldsOf(value)
   if (typeof tape !== 'number')
-    throw new TapeError('not a valid tape: the first line is missing the key "tape"')
+    throw new Error('not a valid tape: the first line is missing the key "tape"')
   if (tape !== TAPE_VERSION) {
-    throw new TapeError(
-      `it has version ${quoted(String(tape))}, and this program reads ${TAPE_VERSION}`,
-    )
+    const found = quoted(String(tape))
+    throw new Error(`it has version ${found}, and this program reads ${TAPE_VERSION}`)
   }
   const isKnown = secrets === 'redacted' || secrets === 'kept'
   if (!isKnown || !Array.isArray(redact) || redact.some((each) => typeof each !== 'string')) {
-    throw new TapeError('its first line has an invalid "secrets" or "redact"')
+    throw new Error('its first line has an invalid "secrets" or "redact"')
   }
   return value as TapeHeader
 }

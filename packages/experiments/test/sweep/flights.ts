@@ -2,7 +2,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { FaultName } from '../../src/sweep/faults.ts'
-import { openSweepTape } from '../../src/sweep/sweep-tape.ts'
 import { type SweepResult } from '../../src/sweep/sweep-result.ts'
 import { sweep } from '../../src/sweep/sweep.ts'
 
@@ -88,33 +87,24 @@ export interface SweepHere {
 /** Runs a sweep of the agent in this process. */
 export async function sweepHere(given: SweepHere): Promise<SweepResult> {
   const path = given.path ?? (await flightTape())
-  const tape = await openSweepTape(path, 'arguments')
+  const request = {
+    tape: path,
+    match: 'arguments' as const,
+    faults: given.faults,
+    repeat: given.repeat ?? 1,
+    command: given.command ?? [process.execPath, AGENT, given.weakness ?? 'none'],
+    check: given.check,
+    results: `${path}-results`,
+    resume: given.earlier !== undefined,
+    cell: [...(given.only ?? [])],
+    cellTimeout: given.cellTimeoutMs ?? 20_000,
+    parallel: 2,
+    budget: given.budgetMs ?? 600_000,
+  }
   try {
-    return await sweep({
-      settings: {
-        tape: path,
-        digest: '',
-        command: [],
-        check: null,
-        match: 'arguments',
-        faults: given.faults,
-        repeat: given.repeat ?? 1,
-        cellTimeoutMs: given.cellTimeoutMs ?? 20_000,
-      },
-      command: given.command ?? [process.execPath, AGENT, given.weakness ?? 'none'],
-      check: given.check,
-      tape,
-      results: `${path}-results`,
-      cell: [...(given.only ?? [])],
-      cellTimeout: given.cellTimeoutMs ?? 20_000,
-      parallel: 2,
-      budget: given.budgetMs ?? 600_000,
-      earlier: given.earlier,
-      stop: given.stop ?? new AbortController().signal,
-      onProgress: given.onProgress ?? (() => undefined),
-    })
+    const { stop = new AbortController().signal, onProgress = () => undefined } = given
+    return await sweep(request, stop, onProgress)
   } finally {
-    await tape.close()
     if (given.path === undefined) await rm(dirname(path), { recursive: true, force: true })
   }
 }

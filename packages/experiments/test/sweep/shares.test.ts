@@ -2,8 +2,7 @@ import { expect, it } from 'vitest'
 import { plainText } from '#base'
 import { textTable } from '../../src/report/text-table.ts'
 import { goodShare, type CellRun, type SweepResult } from '../../src/sweep/sweep-result.ts'
-import { sweepHtml } from '../../src/sweep/sweep-html.ts'
-import { cellSentence, sweepTable } from '../../src/sweep/sweep-tables.ts'
+import { cellSentence, sweepHtml, sweepTable } from '../../src/sweep/sweep-report.ts'
 import type { SweepVerdict } from '../../src/sweep/judge.ts'
 
 function runs(...verdicts: readonly SweepVerdict[]): readonly CellRun[] {

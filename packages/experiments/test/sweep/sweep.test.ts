@@ -11,8 +11,10 @@ import { Random, seedOfRun } from '../../../../test/support/random.ts'
 import { rounds } from '../../../../test/support/rounds.ts'
 import { runProcess } from '../../src/sweep/agent-process.ts'
 import { cellsOf, ruleOf, sweepCalls } from '../../src/sweep/cells.ts'
-import { openSweepTape } from '../../src/sweep/sweep-tape.ts'
+import { servePlayer } from '../../src/sweep/run-task.ts'
 import { readSweep, type SweepResult } from '../../src/sweep/sweep-result.ts'
+import { Player } from '../../src/tape/player.ts'
+import { openTape } from '../../src/tape/tape.ts'
 import { AGENT, flightTape, sweepHere, verdictsOf } from './flights.ts'
 
 const CHECK = "grep -q 'booked FL-48213'"
@@ -251,13 +253,14 @@ it('the rule of a cell acts on its call alone, however alike the calls are', asy
   ]
   const path = await flightTape(all.map((args) => ['find', args, { found: 1 }]))
   onTestFinished(() => rm(dirname(path), { recursive: true, force: true }))
-  const tape = await openSweepTape(path, 'arguments')
+  const tape = await openTape(path)
   onTestFinished(() => tape.close())
   const calls = sweepCalls(all.map((args) => ({ key: JSON.stringify(args), tool: 'find', args })))
   for (const cell of cellsOf(calls, ['error'])) {
     const rules = `${path}.yaml`
     await writeFile(rules, JSON.stringify({ rules: [ruleOf(cell, calls, 'arguments')] }))
-    const server = await tape.serve(rules, () => undefined)
+    const player = new Player(tape, { session: 'all', repeats: true })
+    const server = await servePlayer(player, rules, () => undefined)
     const failed: number[] = []
     for (const { number, args } of calls) {
       const params = { name: 'find', arguments: args }

@@ -23,7 +23,7 @@ export async function post(
 }
 
 /** The start of the response with a large result to the id `grüße`. */
-export const LARGE_START = /^\{"jsonrpc":"2.0","id":"gr\\u00fc\\u00dfe","result":\{"text":"xxx/
+export const LARGE_START = /^\{"jsonrpc":"2.0","id":"grüße","result":\{"text":"xxx/
 
 /** Writes a tape with one result, of so many MiB, whose line begins at `offset` if given. */
 export async function writtenLarge(size: number, offset?: number): Promise<string> {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { assemble, namedOptions, SILENT } from '#sidecar'
 import { startSquall } from '../../../../test/support/commands.ts'
 import { Player, type PlayOptions, type PlayedCall } from '../../src/tape/player.ts'
-import { Tape } from '../../src/tape/tape.ts'
+import { openTape } from '../../src/tape/tape.ts'
 import { TapeUpstream } from '../../src/tape/tape-upstream.ts'
 
 /** A line of a tape, with any of its members. */
@@ -73,7 +73,7 @@ export async function served(
   options: PlayOptions = {},
   flags: Readonly<Record<string, string>> = {},
 ): Promise<Served> {
-  const tape = await Tape.open(path)
+  const tape = await openTape(path)
   const calls: PlayedCall[] = []
   const player = new Player(tape, { ...options, onCall: (call) => calls.push(call) })
   const raw = { listen: '127.0.0.1:0', admin: 'off', ...flags }

@@ -7,7 +7,7 @@ import { startProgram } from '../../../../test/support/commands.ts'
 import { startUpstream } from '../../../../test/support/wire.ts'
 import { Player } from '../../src/tape/player.ts'
 import { serveLines } from '../../src/tape/serve-lines.ts'
-import { Tape } from '../../src/tape/tape.ts'
+import { openTape } from '../../src/tape/tape.ts'
 import { newPath, served, written } from './recorded.ts'
 
 const open = closers()
@@ -112,7 +112,7 @@ describe('a tape of several sessions', () => {
   ]
 
   it('asks for the session', async () => {
-    const tape = await Tape.open(await written(sessions))
+    const tape = await openTape(await written(sessions))
     expect(() => new Player(tape)).toThrow(
       /2 sessions.*--session: aaaa \(1 calls\), bbbb \(2 calls\)/,
     )
@@ -267,7 +267,7 @@ it('has faults injected, and its calls counted, as any server', async () => {
 })
 
 it('serves a client line by line, until its input ends', async () => {
-  const tape = await Tape.open(await written([...HANDSHAKE, ...PRICES]))
+  const tape = await openTape(await written([...HANDSHAKE, ...PRICES]))
   const [input, output] = [new PassThrough(), new PassThrough()]
   const ended = serveLines(new Player(tape), input, output, new AbortController().signal)
   const params = { name: 'price', arguments: { from: 'HAM', to: 'ROM' } }

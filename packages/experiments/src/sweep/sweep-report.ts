@@ -1,6 +1,9 @@
-import { durationText, foreign, integerText, ownCommand, shellWord } from '#base'
+import { durationText, foreign, htmlText, integerText, moment, ownCommand, shellWord } from '#base'
+import { htmlPage, MARK } from '../report/html-page.ts'
+import { tableCards } from '../report/html-parts.ts'
 import { cell, type Cell, type ReportTable } from '../report/report-table.ts'
 import type { JUnitSuite } from '../report/junit.ts'
+import { textTable, withoutAbout } from '../report/text-table.ts'
 import { FAULT_RULES } from './faults.ts'
 import { type SweepVerdict, VERDICT_NAMES, VERDICTS } from './judge.ts'
 import {
@@ -11,8 +14,10 @@ import {
   type SweepResult,
 } from './sweep-result.ts'
 
+const MAX_SHOWN = 10
+
 /** Summarizes a sweep in one sentence. */
-export function sweepSentence(result: SweepResult): string {
+function sweepSentence(result: SweepResult): string {
   const { cells, calls, left } = result
   const counts = VERDICT_NAMES.map(
     (verdict) => [verdict, cells.filter((each) => each.verdict === verdict).length] as const,
@@ -56,7 +61,7 @@ function shareText({ good, runs, low, high }: GoodShare): string {
 }
 
 /** Lists the cells that break the task, and the command that runs the first again. */
-export function badTable(result: SweepResult): ReportTable {
+function badTable(result: SweepResult): ReportTable {
   const bad = badCells(result)
   const [first] = bad
   return {
@@ -93,7 +98,7 @@ export function againCommand({ id }: CellResult, { settings }: SweepResult): str
 }
 
 /** Lists the calls that are not tested, because they are not in each run without a fault. */
-export function unstableTable({ unstable }: SweepResult): ReportTable {
+function unstableTable({ unstable }: SweepResult): ReportTable {
   return {
     title: 'Unstable calls',
     about:
@@ -122,4 +127,45 @@ export function sweepSuite(
   const failure = early ?? (isProof ? undefined : 'no fault was injected')
   const end = { name: 'the sweep runs to its end', seconds: 0, failure }
   return { name: 'squall sweep', startedAt, seconds, cases: [...tests, end] }
+}
+
+/** Returns what a sweep found, as text. */
+export function sweepText(result: SweepResult, directory: string): string {
+  return [
+    sweepSentence(result),
+    textTable(withoutAbout(sweepTable(result))),
+    textTable(unstableTable(result)),
+    badText(result),
+    `report: ${directory}/report.html\n`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n')
+}
+
+/** Lists the cells that break the task, and the command that runs the first again. */
+function badText(result: SweepResult): string {
+  const { rows, about } = badTable(result)
+  if (rows.length === 0) return ''
+  const shown = rows.slice(0, MAX_SHOWN).map(([id, what]) => `${id!.text}: ${what!.text}`)
+  const left = rows.length - shown.length
+  const more = left > 0 ? [`and ${left} more; the report has them all`] : []
+  return `${[...shown, ...more, about].join('\n')}\n`
+}
+
+/** Renders a sweep as a self-contained HTML file. */
+export function sweepHtml(result: SweepResult): string {
+  const title = `Sweep of ${result.settings.tape}`
+  const meanings = Object.values(VERDICTS).map(
+    ({ short, words, meaning }) => `<dt>${short}: ${words}</dt><dd>${meaning}</dd>`,
+  )
+  const tables = [sweepTable(result), badTable(result), unstableTable(result)]
+  return htmlPage(title, {
+    header: `<header class="top"><h1>${MARK} ${htmlText(foreign(title))}</h1>
+<p class="muted">${htmlText(`${foreign(result.settings.command.join(' '), 200)} · ${moment(result.startedAt)}`)}</p></header>`,
+    main: `<section class="card verdict" aria-label="Verdict"><p class="sentence">${htmlText(sweepSentence(result))}</p></section>
+${tableCards(tables, 'sweep')}
+<section class="card"><h2>Verdicts</h2><dl>${meanings.join('')}</dl></section>`,
+    squall: result.squall,
+    results: result,
+  })
 }
