@@ -2,16 +2,10 @@ import type { PlayedCall } from '../tape/player.ts'
 import type { ProcessEnd } from './agent-process.ts'
 import { countCalls, type SweepCall } from './cells.ts'
 
-/** A verdict for the table, in a sentence, and explained. */
-interface VerdictText {
-  readonly short: string
-  readonly words: string
-  readonly meaning: string
-  /** True for a verdict that does not fail a sweep. */
-  readonly isGood?: true
-}
-
-/** How a task ended with one fault at one call, the best first. */
+/**
+ * How a task ended with one fault at one call, the best first: for the table, in a sentence, and
+ * explained. `isGood` marks verdicts that do not fail a sweep.
+ */
 export const VERDICTS = {
   survived: {
     short: 'ok',
@@ -61,7 +55,7 @@ export const VERDICTS = {
     words: 'failed silently',
     meaning: 'the result is wrong without an error, or a false value was used',
   },
-} as const satisfies Readonly<Record<string, VerdictText>>
+} as const
 
 export type SweepVerdict = keyof typeof VERDICTS
 

@@ -19,22 +19,17 @@ export interface TapeTask {
   readonly stop: AbortSignal
 }
 
-/** The id of a cell, the file with its rules, and the number of calls above which a run ends. */
-interface TaskCell {
-  readonly id: string
-  readonly rules?: string
-  readonly mostCalls?: number
-}
-
 const CHECK_TIMED_OUT = '--check timed out; raise --cell-timeout'
 
 /**
- * Runs the task once. The server, its sidecar and all processes of the command have ended when this
+ * Runs the task once, for a cell with its rules file, and ends it above a number of calls. The server, its sidecar and all processes of the command have ended when this
  * resolves.
  */
 export async function runTask(
   { request, tape, stop }: TapeTask,
-  { id, rules, mostCalls = Infinity }: TaskCell,
+  id: string,
+  rules?: string,
+  mostCalls = Infinity,
 ): Promise<Run> {
   const { command, check, cellTimeout: timeoutMs, match } = request
   const runaway = new AbortController()

@@ -121,7 +121,7 @@ async function sweepCells(
 async function runBaseline(task: TapeTask): Promise<Baseline> {
   const runs: Run[] = []
   while (runs.length < BASELINE_RUNS) {
-    const run = await runTask(task, { id: 'none' })
+    const run = await runTask(task, 'none')
     task.stop.throwIfAborted()
     failedRun(run)
     runs.push(run)
@@ -213,8 +213,7 @@ async function runCell(
   await writeFile(file, `${JSON.stringify(rules, null, 2)}\n`, { mode: 0o600 })
   const runs: CellRun[] = []
   while (runs.length < repeat) {
-    const { mostCalls } = baseline
-    const run = await runTask(task, { id: cell.id, rules: file, mostCalls })
+    const run = await runTask(task, cell.id, file, baseline.mostCalls)
     if (task.stop.aborted) return undefined
     const { exitCode, seconds, calls, served, falseUsed, lines } = run
     const offTape = served.filter(({ recorded }) => recorded === undefined).length

@@ -1,4 +1,4 @@
-import { isRecord, jsonInText, oneLine, pointerTo, sameJson } from '#base'
+import { type Fields, isRecord, jsonInText, listOf, oneLine, pointerTo, textOf } from '#base'
 import { REDACTED } from '#sidecar'
 
 /** A place at which two values differ. */
@@ -33,61 +33,39 @@ function* compared(
   // A value that may be missing has no shape.
   if (!byValue && (recorded === null || found === null)) return
   const at = pointerTo(path)
-  const texts = typeof recorded === 'string' ? [recorded, String(found)] : []
-  const [inner, other] = texts.map(jsonInText)
+  const [inner, other] = [recorded, found].map((each) => jsonInText(textOf(each) ?? ''))
+  const [members, others] = [recorded, found].map((each) => membersOf(each, byValue))
   if (recorded === undefined || found === undefined) {
     const kind = found === undefined ? 'missing' : 'new'
     if (recorded !== found) yield { at, kind, recorded, found }
   } else if (typeOf(recorded) !== typeOf(found)) yield { at, kind: 'type', recorded, found }
-  else if (Array.isArray(recorded) && Array.isArray(found))
-    yield* comparedItems(recorded, found, path, byValue)
-  else if (isRecord(recorded) && isRecord(found)) {
-    for (const key of new Set([...Object.keys(recorded), ...Object.keys(found)])) {
+  else if (inner !== undefined && other !== undefined) yield* compared(inner, other, path, byValue)
+  else if (members !== undefined && others !== undefined) {
+    for (const key of new Set([...Object.keys(members), ...Object.keys(others)])) {
       // Matters of the transport, and of the protocol version.
       if (key === '_meta' || (key === 'resultType' && path.length === 0)) continue
-      yield* compared(own(recorded, key), own(found, key), [...path, key], byValue)
+      yield* compared(own(members, key), own(others, key), [...path, key], byValue)
     }
-  } else if (inner !== undefined && other !== undefined)
-    yield* compared(inner, other, path, byValue)
-  else if (recorded !== found && (byValue || path.at(-1) === 'isError')) {
+  } else if (recorded !== found && (byValue || path.at(-1) === 'isError')) {
     yield { at, kind: 'value', recorded, found }
   }
 }
 
-/** Compares arrays item by item, or what all of their items have together. */
-function* comparedItems(
-  recorded: readonly unknown[],
-  found: readonly unknown[],
-  path: readonly string[],
-  byValue: boolean,
-): Generator<Difference> {
-  if (!byValue) {
-    if (recorded.length > 0 && found.length > 0)
-      yield* compared(merged(recorded), merged(found), [...path, '*'], byValue)
-    return
-  }
-  const length = Math.min(Math.max(recorded.length, found.length), MAX_ITEMS)
-  for (let i = 0; i < length; i++)
-    yield* compared(recorded[i], found[i], [...path, String(i)], byValue)
-  if (length < recorded.length && !sameJson(recorded.slice(length), found.slice(length))) {
-    yield { at: pointerTo([...path, '*']), kind: 'value' }
-  }
+/** Returns the members of an object, and the items of an array: each, or one that has their shape. */
+function membersOf(value: unknown, byValue: boolean): Fields | undefined {
+  if (!Array.isArray(value)) return isRecord(value) ? value : undefined
+  return byValue ? { ...value } : { '*': merged(value) }
 }
 
-/** Returns an item with the members of all items. */
+/** Returns an item with the members of all items; null, which has no shape, without any. */
 function merged(items: readonly unknown[]): unknown {
-  const [first] = items
+  const [first = null] = items
   if (!isRecord(first)) return first
-  return Object.fromEntries(
-    items
-      .slice(0, MAX_ITEMS)
-      .filter(isRecord)
-      .toReversed()
-      .flatMap((item) => Object.entries(item)),
-  )
+  const records = listOf(items.slice(0, MAX_ITEMS)).toReversed()
+  return Object.fromEntries(records.flatMap((item) => Object.entries(item)))
 }
 
-function own(record: Readonly<Record<string, unknown>>, key: string): unknown {
+function own(record: Fields, key: string): unknown {
   return Object.hasOwn(record, key) ? record[key] : undefined
 }
 

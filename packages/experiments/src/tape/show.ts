@@ -13,7 +13,7 @@ import type { TapeLine } from '#sidecar'
 import type { TAPE_SHOW } from '../commands/tape.ts'
 import { cell } from '../report/report-table.ts'
 import { textTable } from '../report/text-table.ts'
-import { type Tape, type TapedCall, type Unread, withTape } from './tape.ts'
+import { type Tape, type TapedCall, withTape } from './tape.ts'
 
 const MAX_PARAMS = 60
 
@@ -23,9 +23,11 @@ export function jsonText(value: object): string {
 }
 
 /** Returns the last line of a call, in which large results are left out. */
-export async function endOf(tape: Tape, { responses }: TapedCall): Promise<TapeLine | undefined> {
-  const last = responses.findLast(({ ends }) => ends)
-  return last && tape.read(last)
+export async function endOf(
+  tape: Tape,
+  { isDone, responses }: TapedCall,
+): Promise<TapeLine | undefined> {
+  return isDone ? tape.read(responses.at(-1)!) : undefined
 }
 
 /** Shows the calls of a tape; returns the exit code. */
@@ -61,15 +63,14 @@ function rowOf(call: Awaited<ReturnType<typeof shownCall>>) {
 }
 
 /** Returns a line about the lines of a tape that could not be read, or nothing. */
-export function unreadText({ count, firstLine, firstReason }: Unread): string {
+export function unreadText({ count, firstLine, firstReason }: Tape['unread']): string {
   if (count === 0) return ''
   const first = `line ${firstLine}, ${firstReason}`
   return `${counted(count, 'line')} could not be read${count === 1 ? '' : ', the first'}: ${first}\n`
 }
 
 async function shownCall(tape: Tape, call: TapedCall) {
-  const { line, at, session, method, name, responses } = call
-  const end = responses.findLast(({ ends }) => ends)
+  const { line, at, session, method, name, responses, isDone } = call
   const { params } = (await tape.read(call)) ?? {}
   const { name: _, _meta, ...rest } = fieldsOf(params)
   return {
@@ -78,7 +79,7 @@ async function shownCall(tape: Tape, call: TapedCall) {
     session,
     method,
     name,
-    durationMs: end === undefined ? null : end.at - at,
+    durationMs: isDone ? responses.at(-1)!.at - at : null,
     messages: responses.length,
     responseBytes: responses.reduce((sum, { start, end: to }) => sum + to - start, 0),
     ended: endText(await endOf(tape, call)),

@@ -7,6 +7,7 @@ import {
   quoted,
   sha256Of,
   systemReason,
+  textOf,
 } from '#base'
 import { invalidFile } from '#cli'
 import { LineSplitter, pathsOf, TAPE_VERSION, type TapeHeader, type TapeLine } from '#sidecar'
@@ -16,14 +17,13 @@ const MAX_PARSED = 16 * 1024 * 1024
 /** The members before the result of such a line. */
 const MAX_START = 64 * 1024
 const CHUNK = 256 * 1024
-const PIECE = 64 * 1024
 const MAX_LINES = 20_000_000
 const RESULT = ',"result":'
 const TEXTS = ['session', 'method', 'retryAfter', 'body', 'failed'] as const
 const PRINTABLE = /^[ -~]{0,100}$/
 const LF = 10
 const NOTHING = Buffer.alloc(0)
-const NONE: TapedLine[] = []
+const NONE: Place[] = []
 
 /** A part of the file. */
 interface FilePart {
@@ -40,11 +40,6 @@ interface Place extends FilePart {
   readonly at: number
 }
 
-/** A message of the server, or an end without one. */
-interface TapedLine extends Place {
-  readonly ends: boolean
-}
-
 /** A request of the client with what the server sent for it. */
 export interface TapedCall extends Place {
   readonly exchange: number
@@ -55,10 +50,11 @@ export interface TapedCall extends Place {
   readonly key: string
   /** True for a request with a cursor. */
   readonly isPage: boolean
-  responses: TapedLine[]
+  /** What the server sent for the request. */
+  responses: Place[]
   /** The messages that the server sent between this request and the next, for no request. */
-  pushed: TapedLine[] | undefined
-  /** True once a line ended the call. */
+  pushed: Place[] | undefined
+  /** True once a line ended the call: the last response. */
   isDone: boolean
 }
 
@@ -70,23 +66,15 @@ interface ReadSession {
   last: TapedCall
 }
 
-/** The lines that were not read. */
-export interface Unread {
-  count: number
-  firstLine: number
-  firstReason: string
-}
-
 /** The methods that a tape must have; the others have a default. */
 export const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
 /** Returns the tool, prompt, resource or protocol version of a request; empty for others. */
 export function nameOf(method: string, params: unknown): string {
   const { name, uri, protocolVersion } = fieldsOf(params)
-  if (method === 'initialize') return typeof protocolVersion === 'string' ? protocolVersion : ''
+  if (method === 'initialize') return textOf(protocolVersion) ?? ''
   if (!NAMED.has(method)) return ''
-  const found = method === 'resources/read' ? uri : name
-  return typeof found === 'string' ? found : ''
+  return textOf(method === 'resources/read' ? uri : name) ?? ''
 }
 
 /** Returns the key by which a request is found: what it asks for, without what each client adds. */
@@ -112,7 +100,9 @@ export async function openTape(path: string) {
     const reader = new TapeReader()
     const bytes = await eachLine(file, (line) => reader.take(line))
     if (reader.header === undefined) throw new Error('it is empty')
-    return { path, bytes, ...tapeOf(file, reader.header), ...reader.found() }
+    const { calls, unread } = reader
+    const sessions = [...reader.sessions].map(([id, session]) => ({ id, calls: session.calls }))
+    return { path, bytes, calls, sessions, unread, ...tapeOf(file, reader.header) }
   } catch (error) {
     await file?.close()
     const wrong = `the tape ${quoted(path)}: ${systemReason(error)}`
@@ -162,8 +152,8 @@ function tapeOf(file: FileHandle, header: TapeHeader) {
           yield Buffer.from(part)
           continue
         }
-        for (let start = part.start; start < part.end; start += PIECE) {
-          yield await bytesAt({ start, end: Math.min(part.end, start + PIECE) })
+        for (let start = part.start; start < part.end; start += CHUNK) {
+          yield await bytesAt({ start, end: Math.min(part.end, start + CHUNK) })
         }
       }
     },
@@ -258,9 +248,10 @@ function lineOf(bytes: Buffer, isLong: boolean): TapeLine | string {
 /** Reads the lines of a tape in order, and finds what belongs together. */
 class TapeReader {
   header: TapeHeader | undefined
-  readonly #calls: TapedCall[] = []
-  readonly #sessions = new Map<string, ReadSession>()
-  readonly #unread: Unread = { count: 0, firstLine: 0, firstReason: '' }
+  readonly calls: TapedCall[] = []
+  readonly sessions = new Map<string, ReadSession>()
+  /** The lines that were not read. */
+  readonly unread = { count: 0, firstLine: 0, firstReason: '' }
   /** The open calls by exchange, by exchange and id, by session and id, and by progress token. */
   readonly #open = new Map<string, TapedCall>()
 
@@ -276,16 +267,10 @@ class TapeReader {
     else this.#fromServer(raw, line)
   }
 
-  /** Returns what was read. */
-  found() {
-    const sessions = [...this.#sessions].map(([id, { calls }]) => ({ id, calls }))
-    return { calls: this.#calls as readonly TapedCall[], sessions, unread: this.#unread }
-  }
-
   #skip({ line }: RawLine, reason: string): void {
-    if (this.#unread.count++ > 0) return
-    this.#unread.firstLine = line
-    this.#unread.firstReason = reason
+    if (this.unread.count++ > 0) return
+    this.unread.firstLine = line
+    this.unread.firstReason = reason
   }
 
   #fromClient({ line, start, end }: RawLine, message: TapeLine): void {
@@ -308,7 +293,7 @@ class TapeReader {
       pushed: undefined,
       isDone: false,
     }
-    this.#calls.push(call)
+    this.calls.push(call)
     const known = this.#sessionOf(session, call)
     known.open.add(call)
     known.last = call
@@ -323,10 +308,10 @@ class TapeReader {
   #fromServer({ line, start, end }: RawLine, message: TapeLine): void {
     const { session = '', method, id, at } = message
     const ends = method === undefined
-    const taped = { line, start, end, at, ends }
+    const taped = { line, start, end, at }
     const call = ends ? this.#ended(message) : this.#during(message)
     if (call === undefined) {
-      const { last } = this.#sessions.get(session) ?? {}
+      const { last } = this.sessions.get(session) ?? {}
       if (last !== undefined) (last.pushed ??= []).push(taped)
       return
     }
@@ -338,7 +323,7 @@ class TapeReader {
     this.#open.delete(openKey('exchange', call.exchange))
     this.#open.delete(openKey('exchange', call.exchange, id))
     this.#open.delete(openKey('session', session, id))
-    this.#sessions.get(call.session)!.open.delete(call)
+    this.sessions.get(call.session)!.open.delete(call)
     if (call.method !== 'initialize' || session === '') return
     // The response begins the session of its request.
     this.#sessionOf(session, call)
@@ -360,13 +345,13 @@ class TapeReader {
     const call = this.#open.get(token)
     if (call !== undefined) return call.isDone ? undefined : call
     if (via !== 'stream') return this.#open.get(openKey('exchange', exchange))
-    const { open, last } = this.#sessions.get(session) ?? {}
+    const { open, last } = this.sessions.get(session) ?? {}
     return last?.isDone === false ? last : open?.values().next().value
   }
 
   #sessionOf(id: string, last: TapedCall): ReadSession {
-    const known = this.#sessions.get(id) ?? { calls: 0, open: new Set(), last }
-    this.#sessions.set(id, known)
+    const known = this.sessions.get(id) ?? { calls: 0, open: new Set(), last }
+    this.sessions.set(id, known)
     return known
   }
 }
