@@ -22,8 +22,8 @@ export interface TapeTask {
 const CHECK_TIMED_OUT = '--check timed out; raise --cell-timeout'
 
 /**
- * Runs the task once, for a cell with its rules file, and ends it above a number of calls. The server, its sidecar and all processes of the command have ended when this
- * resolves.
+ * Runs the task once, for a cell with the file of its rules, and ends it above a number of calls.
+ * The server, its sidecar and all processes of the command have ended when this resolves.
  */
 export async function runTask(
   { request, tape, stop }: TapeTask,

@@ -6,24 +6,17 @@ import type { JUnitSuite } from '../report/junit.ts'
 import { textTable, withoutAbout } from '../report/text-table.ts'
 import { FAULT_RULES } from './faults.ts'
 import { type SweepVerdict, VERDICT_NAMES, VERDICTS } from './judge.ts'
-import {
-  badCells,
-  type CellResult,
-  type GoodShare,
-  isBad,
-  type SweepResult,
-} from './sweep-result.ts'
+import { badCells, type CellResult, isBad, type SweepResult } from './sweep-result.ts'
 
 const MAX_SHOWN = 10
 
 /** Summarizes a sweep in one sentence. */
 function sweepSentence(result: SweepResult): string {
   const { cells, calls, left } = result
-  const counts = VERDICT_NAMES.map(
-    (verdict) => [verdict, cells.filter((each) => each.verdict === verdict).length] as const,
-  )
-    .filter(([, count]) => count > 0)
-    .map(([verdict, count]) => `${integerText(count)} ${VERDICTS[verdict].words}`)
+  const counts = VERDICT_NAMES.flatMap((verdict) => {
+    const count = cells.filter((each) => each.verdict === verdict).length
+    return count === 0 ? [] : [`${integerText(count)} ${VERDICTS[verdict].words}`]
+  })
   const rest = left === 0 ? '' : ` ${integerText(left)} were not run.`
   const total = `${integerText(calls.length)} calls, ${integerText(cells.length)} single failures`
   return `${total}: ${counts.join(', ') || 'none was run'}.${rest}`
@@ -56,7 +49,7 @@ function verdictCell(result: CellResult | undefined): Cell {
   return { text: VERDICTS[verdict].short, ...(about && { about }), ...(tone && { tone }) }
 }
 
-function shareText({ good, runs, low, high }: GoodShare): string {
+function shareText({ good, runs, low, high }: NonNullable<CellResult['share']>): string {
   return `${good} of ${runs}, ${Math.round(low * 100)}–${Math.round(high * 100)} %`
 }
 

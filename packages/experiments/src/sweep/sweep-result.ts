@@ -16,22 +16,17 @@ export interface CellRun extends Pick<
   readonly offTape: number
 }
 
-/** A share with its 95 % interval. */
-export interface GoodShare {
-  readonly good: number
-  readonly runs: number
-  readonly low: number
-  readonly high: number
-}
-
 export interface CellResult {
   readonly id: string
   readonly call: number
   readonly fault: FaultName
   /** The worst of its runs. */
   readonly verdict: SweepVerdict
-  /** The share of good runs among those with the fault; missing for a single run. */
-  readonly share?: GoodShare
+  /**
+   * The share of good runs among those with the fault, with its 95 % interval; missing for a single
+   * run.
+   */
+  readonly share?: { readonly [of in 'good' | 'runs' | 'low' | 'high']: number }
   readonly runs: readonly CellRun[]
 }
 

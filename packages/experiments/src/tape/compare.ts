@@ -28,9 +28,8 @@ export function diffTapes({ files, values, json }: RequestOf<typeof TAPE_DIFF>):
 async function changesOf([before, after]: readonly [Tape, Tape], values: boolean) {
   const [olds, news] = [numbered(before), numbered(after)]
   const changes = []
-  for (const key of new Set([...olds.keys(), ...news.keys()])) {
+  for (const [key, { method, name, occurrence }] of new Map([...olds, ...news])) {
     const [old, found] = [olds.get(key), news.get(key)]
-    const { method, name, occurrence } = (old ?? found)!
     const all =
       old && found
         ? differences(part(await endOf(before, old)), part(await endOf(after, found)), values)

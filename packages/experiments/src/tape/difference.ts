@@ -54,7 +54,7 @@ function* compared(
 /** Returns the members of an object, and the items of an array: each, or one that has their shape. */
 function membersOf(value: unknown, byValue: boolean): Fields | undefined {
   if (!Array.isArray(value)) return isRecord(value) ? value : undefined
-  return byValue ? { ...value } : { '*': merged(value) }
+  return byValue ? Object.fromEntries(value.entries()) : { '*': merged(value) }
 }
 
 /** Returns an item with the members of all items; null, which has no shape, without any. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endingAfter, type Fields, fieldsOf, isRecord, listOf, quoted, textOf } from '#base'
@@ -73,7 +74,6 @@ export class Player {
   readonly #responses = new EventEmitter()
   /** The state of clients without a session. */
   readonly shared: PlayedSession
-  #ids = 0
 
   /** Throws a `UsageError` when the session is not clear. */
   constructor(tape: Tape, options: PlayOptions = {}) {
@@ -103,17 +103,13 @@ export class Player {
     return this.options.session === 'all' ? this.shared : new PlayedSession(this)
   }
 
-  newId(): string {
-    return `tape-${++this.#ids}`
-  }
-
   /** Takes the response of a client to a request of the server. */
   responded(id: unknown): void {
     this.#responses.emit(`to ${String(id)}`)
   }
 
-  /** Resolves when a client has responded, or may not any more. */
-  async response(id: string, signal: AbortSignal): Promise<void> {
+  /** Resolves when a client has responded to a request, or may not any more. */
+  async waitFor(id: string, signal: AbortSignal): Promise<void> {
     const waiting = { signal: endingAfter(MAX_WAIT, signal) }
     await once(this.#responses, `to ${id}`, waiting).catch(() => undefined)
   }
@@ -251,7 +247,7 @@ export class PlayedSession {
       } else if (line.method === undefined) yield this.#ended(request, call, line)
       else {
         const message = this.#message(line, request)
-        const responded = message?.id && this.#player.response(message.id, signal)
+        const responded = message?.id && this.#player.waitFor(message.id, signal)
         if (message !== undefined) yield { text: [JSON.stringify(message)], ends: false }
         await responded
       }
@@ -291,8 +287,7 @@ export class PlayedSession {
   #message({ method = '', id, params }: TapeLine, request?: RpcRequest) {
     const own = { jsonrpc: '2.0', id: undefined, method, params }
     // The recorded result follows for a client that cannot respond.
-    if (id !== undefined)
-      return this.#lacks(method) ? undefined : { ...own, id: this.#player.newId() }
+    if (id !== undefined) return this.#lacks(method) ? undefined : { ...own, id: randomUUID() }
     if (method === 'notifications/cancelled') return undefined
     if (!isRecord(params)) return own
     if (params['progressToken'] === undefined)

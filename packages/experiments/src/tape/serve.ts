@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type Fields, quoted, readVersion } from '#base'
 import { drainSignal, surviveOwnErrors, UsageError } from '#cli'
-import { assemble, BindError, createLogger, type Logger } from '#sidecar'
+import { assemble, BindError, createLogger } from '#sidecar'
 import type { ServeRequest } from '../commands/tape.ts'
 import { withToken } from '../cli/server-flags.ts'
 import { openEndpoint } from '../load/clients/open-endpoint.ts'
@@ -22,7 +22,12 @@ export function serveTape({ file, play, live, stdio, run }: ServeRequest): Promi
     surviveOwnErrors(logger)
     const stop = drainSignal(logger)
     const server = live && (await liveServer(live))
-    const onCall = (call: PlayedCall): void => logOff(call, logger)
+    const onCall = ({ from, method, name, occurrence }: PlayedCall): void => {
+      if (from === 'tape' || from === 'default') return
+      const tool = name === '' ? undefined : quoted(name)
+      const asked = { method: quoted(method), tool, occurrence, response: from }
+      logger.warn(asked, 'a call is off the tape')
+    }
     const player = new Player(tape, { ...play, live: server?.call, onCall })
     const { calls, unread } = tape
     // The logger redacts what is named secrets.
@@ -42,15 +47,6 @@ export function serveTape({ file, play, live, stdio, run }: ServeRequest): Promi
     logger.flush()
     return 0
   })
-}
-
-function logOff({ from, method, name, occurrence }: PlayedCall, logger: Logger): void {
-  if (from === 'tape' || from === 'default') return
-  const tool = name === '' ? undefined : quoted(name)
-  logger.warn(
-    { method: quoted(method), tool, occurrence, response: from },
-    'a call is off the tape',
-  )
 }
 
 /** Opens a client of a live server. Throws a `LoadError`. */

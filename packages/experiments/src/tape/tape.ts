@@ -262,15 +262,11 @@ class TapeReader {
       return
     }
     const line = lineOf(isLong ? raw.bytes.subarray(0, MAX_START) : raw.bytes, isLong)
-    if (typeof line === 'string') this.#skip(raw, line)
-    else if (line.from === 'client') this.#fromClient(raw, line)
+    if (typeof line === 'string') {
+      if (this.unread.count++ > 0) return
+      Object.assign(this.unread, { firstLine: raw.line, firstReason: line })
+    } else if (line.from === 'client') this.#fromClient(raw, line)
     else this.#fromServer(raw, line)
-  }
-
-  #skip({ line }: RawLine, reason: string): void {
-    if (this.unread.count++ > 0) return
-    this.unread.firstLine = line
-    this.unread.firstReason = reason
   }
 
   #fromClient({ line, start, end }: RawLine, message: TapeLine): void {
