@@ -103,9 +103,13 @@ export class Player {
     return this.options.session === 'all' ? this.shared : new PlayedSession(this)
   }
 
-  /** Takes the response of a client to a request of the server. */
-  responded(id: unknown): void {
-    this.#responses.emit(`to ${String(id)}`)
+  /** Takes the responses of a client to requests of the server; returns its own requests. */
+  take(messages: readonly Message[]): readonly RpcRequest[] {
+    return messages.flatMap((message) => {
+      if (message.kind === 'request') return message
+      if (message.kind !== 'notification') this.#responses.emit(`to ${message.id}`)
+      return []
+    })
   }
 
   /** Resolves when a client has responded to a request, or may not any more. */

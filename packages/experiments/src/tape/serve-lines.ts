@@ -30,12 +30,10 @@ export async function serveLines(
   for await (const text of linesOf(input, signal)) {
     const parsed = parseMessages(text)
     if (!parsed.ok && text.trim() !== '') await write([...errorText(-32700, 'Parse error'), '\n'])
-    for (const message of parsed.ok ? parsed.messages : []) {
-      if (message.kind === 'request') {
-        const playing = play(message).catch(() => left.abort())
-        open.add(playing)
-        void playing.finally(() => open.delete(playing))
-      } else if (message.kind !== 'notification') player.responded(message.id)
+    for (const request of player.take(parsed.ok ? parsed.messages : [])) {
+      const playing = play(request).catch(() => left.abort())
+      open.add(playing)
+      void playing.finally(() => open.delete(playing))
     }
   }
   // Nobody is left who could respond to requests of the server, or end a stream.

@@ -75,11 +75,7 @@ export class TapeUpstream implements Upstream {
       const code = parsed.reason === 'not_json' ? -32700 : -32600
       return exchange.whole(400, JSON_TYPE, errorText(code, 'Parse error'))
     }
-    const requests: RpcRequest[] = []
-    for (const message of parsed.messages) {
-      if (message.kind === 'request') requests.push(message)
-      else if (message.kind !== 'notification') this.#player.responded(message.id)
-    }
+    const requests = this.#player.take(parsed.messages)
     if (requests.length === 0) return exchange.whole(202)
     const begins = requests.some(({ method }) => method === 'initialize')
     if (!begins || !this.#player.hasSessions) return exchange.play(requests, before, parsed.batch)
