@@ -20,7 +20,7 @@ const PARTS = [
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2846 },
   { name: 'cli', directories: ['src/cli'], budget: 3271 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15187 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32278 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32280 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2494 },
 ]
 

@@ -71,7 +71,7 @@ export class Player {
   readonly options: PlayOptions
   /** The recorded requests by key, and by tool, in order. */
   readonly #recorded = new Map<string, TapedCall[]>()
-  readonly #responses = new EventEmitter()
+  readonly #responses = new EventEmitter().setMaxListeners(0)
   /** The state of clients without a session. */
   readonly shared: PlayedSession
 

@@ -19,8 +19,9 @@ export async function serveLines(
   const signal = AbortSignal.any([stop, left.signal])
   output.once('error', () => left.abort())
   const write = textWriter(player.tape, async (bytes) => {
-    if (!output.writable || output.write(bytes)) return
+    if (!output.writable || output.write(bytes)) return output.writable
     await Promise.race([once(output, 'drain'), once(output, 'close')]).catch(() => left.abort())
+    return output.writable
   })
   session.open((text) => void write([text, '\n']))
   const open = new Set<Promise<void>>()

@@ -102,8 +102,9 @@ class TapeExchange implements Transfer {
   constructor(sink: ResponseSink, { tape }: Player) {
     this.#sink = sink
     this.#write = textWriter(tape, async (bytes) => {
-      if (this.ended || sink.data(bytes)) return
-      await new Promise<void>((resolve) => (this.#resumed = resolve))
+      const isFull = !this.ended && !sink.data(bytes)
+      if (isFull) await new Promise<void>((resolve) => (this.#resumed = resolve))
+      return !this.ended
     })
   }
 

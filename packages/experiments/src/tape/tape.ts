@@ -171,12 +171,12 @@ export function sizeOf(text: TapeText): number {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-/** Returns a function that writes one text after the other. */
-export function textWriter(tape: Tape, write: (bytes: Buffer) => Promise<void>) {
+/** Returns a function that writes one text after the other; `write` returns false to get no more. */
+export function textWriter(tape: Tape, write: (bytes: Buffer) => Promise<boolean>) {
   let last: Promise<void> = Promise.resolve()
   const writeAfter = async (before: Promise<void>, text: TapeText): Promise<void> => {
     await before
-    for await (const piece of tape.pieces(text)) await write(piece)
+    for await (const piece of tape.pieces(text)) if (!(await write(piece))) return
   }
   return (text: TapeText): Promise<void> => (last = writeAfter(last, text))
 }

@@ -2,6 +2,9 @@ import { readFile, truncate, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
 import { startProgram } from '../../../../test/support/commands.ts'
+import { Player } from '../../src/tape/player.ts'
+import { openTape } from '../../src/tape/tape.ts'
+import { TapeUpstream } from '../../src/tape/tape-upstream.ts'
 import { CALL, LARGE_START, post, RESULT, writtenLarge } from './large.ts'
 import { newPath, served, written } from './recorded.ts'
 
@@ -106,4 +109,64 @@ it('responds with an error when the file is no longer what it was', async () => 
   await truncate(path, 20)
   const { error } = (await (await post(url, 'echo')).json()) as { error: { message: string } }
   expect(error.message).toMatch(/has changed at line 3/)
+})
+
+it('reads no more of a large result once the client has left', async () => {
+  const tape = await openTape(await writtenLarge(17))
+  open(tape)
+  let pieces = 0
+  const counted: typeof tape = {
+    ...tape,
+    async *pieces(text) {
+      for await (const piece of tape.pieces(text)) {
+        pieces++
+        yield piece
+      }
+    },
+  }
+  const params = { name: 'big', arguments: {} }
+  const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }))
+  const head = { method: 'POST', target: '/mcp', version: '1.1', headers: [] } as const
+  await new Promise<void>((resolve) => {
+    const transfer = new TapeUpstream(new Player(counted)).send(head, body, {
+      info: () => undefined,
+      head: () => undefined,
+      data: () => {
+        setImmediate(() => {
+          transfer.abort()
+          resolve()
+        })
+        return false
+      },
+      end: () => undefined,
+      fail: () => undefined,
+    })
+  })
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  expect(pieces).toBeLessThan(5)
+})
+
+it('waits for the responses of many clients without a warning', async () => {
+  const one = { name: 'ask', arguments: {} }
+  const all = Array.from({ length: 12 }, (_, exchange) => [
+    { ...CALL, exchange, id: exchange, params: one },
+    { ...RESULT, exchange, id: 7, method: 'ping' },
+    { ...RESULT, exchange, id: exchange, result: {} },
+  ])
+  const tape = await openTape(await written(all.flat()))
+  open(tape)
+  const warnings: Error[] = []
+  const note = (warning: Error): unknown => warnings.push(warning)
+  process.on('warning', note)
+  const player = new Player(tape)
+  const left = new AbortController()
+  const playing = all.map(async (_, id) => {
+    const request = { kind: 'request', id, method: 'tools/call', params: one } as const
+    for await (const { ends } of player.shared.play(request, left.signal)) expect(ends).toBe(false)
+  })
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  left.abort()
+  await Promise.all(playing)
+  process.off('warning', note)
+  expect(warnings).toEqual([])
 })
