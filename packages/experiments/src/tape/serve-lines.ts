@@ -20,7 +20,11 @@ export async function serveLines(
   output.once('error', () => left.abort())
   const write = textWriter(player.tape, async (bytes) => {
     if (!output.writable || output.write(bytes)) return output.writable
-    await Promise.race([once(output, 'drain'), once(output, 'close')]).catch(() => left.abort())
+    const waiting = new AbortController()
+    const either = ['drain', 'close'].map((event) => once(output, event, waiting))
+    await Promise.race(either).catch(() => left.abort())
+    // Otherwise each large message would leave a listener.
+    waiting.abort()
     return output.writable
   })
   session.open((text) => void write([text, '\n']))

@@ -1,7 +1,7 @@
 // part: slow
 import { expect, it } from 'vitest'
-import { stdioClient, throughSquall } from '../../../../test/support/commands.ts'
-import { linesOf, newPath } from './recorded.ts'
+import { startProgram, stdioClient, throughSquall } from '../../../../test/support/commands.ts'
+import { linesOf, newPath, written } from './recorded.ts'
 
 it('is recorded from and served over stdio, also behind a sidecar', async () => {
   const path = await newPath()
@@ -24,6 +24,24 @@ it('is recorded from and served over stdio, also behind a sidecar', async () => 
   const tape = [process.execPath, 'dist/cli/main.js', 'tape', 'serve', path, '--stdio']
   expect(await play(tape)).toEqual(direct)
   expect(await play(throughSquall([], tape))).toEqual(direct)
+})
+
+it('large responses leave no listeners behind', async () => {
+  const call = { at: 1, exchange: 1, id: 1, method: 'tools/call' }
+  const path = await written([
+    { ...call, from: 'client', params: { name: 'page', arguments: {} } },
+    { at: 2, exchange: 1, id: 1, from: 'server', result: said('x'.repeat(100_000)) },
+  ])
+  const params = { name: 'page', arguments: {} }
+  const asked = Array.from({ length: 20 }, (_, id) =>
+    JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params }),
+  )
+  const args = ['tape', 'serve', path, '--stdio', '--off-tape', 'last', '--log-level', 'error']
+  const input = `${asked.join('\n')}\n`
+  const { stdout, stderr } = await startProgram(args, {}, { input }).finished()
+  expect(stdout.trim().split('\n')).toHaveLength(20)
+  // Node warns of a leak.
+  expect(stderr).toBe('')
 })
 
 function said(text: string): object {
