@@ -39,8 +39,10 @@ export function countCalls(calls: readonly { readonly key: string }[]): Map<stri
 export function sweepCalls(
   calls: readonly Pick<SweepCall, 'key' | 'tool' | 'args'>[],
 ): readonly SweepCall[] {
+  const counts = new Map<string, number>()
   return calls.map((call, index) => {
-    const occurrence = calls.slice(0, index).filter(({ key }) => key === call.key).length
+    const occurrence = counts.get(call.key) ?? 0
+    counts.set(call.key, occurrence + 1)
     return { ...call, number: index + 1, occurrence }
   })
 }
