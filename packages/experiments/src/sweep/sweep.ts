@@ -1,9 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { fieldsOf, listOf, makeDirectory, oneLine, readVersion, sha256Of } from '#base'
 import { UsageError } from '#cli'
 import { redactMessage, redactText } from '#sidecar'
+import { type Lock, takeLock } from '../experiment/lock.ts'
+import { RejectedError } from '../experiment/rejection.ts'
+import { newId } from '../experiment/run-id.ts'
 import { type Tape, withTape } from '../tape/tape.ts'
 import { type Cell, cellsOf, countCalls, ruleOf, type SweepCall, sweepCalls } from './cells.ts'
 import { type Baseline, judge, type Run } from './judge.ts'
@@ -39,11 +43,28 @@ export function sweep(
   const { results: directory, resume } = request
   return withTape(request.tape, async (tape) => {
     const settings = await settingsOf(request)
-    const earlier = resume ? await earlierSweep(directory, settings) : undefined
-    const result = await sweepCells({ request, tape, stop }, settings, earlier, onProgress)
-    await writeFile(join(directory, 'report.html'), sweepHtml(result), { mode: 0o600 })
-    return result
+    const lock = await lockOf(directory)
+    try {
+      const earlier = resume ? await earlierSweep(directory, settings) : undefined
+      const result = await sweepCells({ request, tape, stop }, settings, earlier, onProgress)
+      await writeFile(join(directory, 'report.html'), sweepHtml(result), { mode: 0o600 })
+      return result
+    } finally {
+      await lock.release()
+    }
   })
+}
+
+/** Locks a directory of results: the rules of another sweep would replace those of this one. */
+async function lockOf(directory: string): Promise<Lock> {
+  try {
+    return await takeLock(directory, pathToFileURL(resolve(directory)), newId(new Date()))
+  } catch (error) {
+    if (!(error instanceof RejectedError)) throw error
+    const wrong = `another sweep stores its results in ${directory}`
+    const fix = 'wait until it has ended, or name another directory with --results'
+    throw new UsageError('INVALID_VALUE', wrong, fix)
+  }
 }
 
 async function settingsOf(request: SweepTask): Promise<SweepSettings> {
@@ -100,7 +121,10 @@ async function sweepCells(
   }
   await makeDirectory(join(directory, 'cells'), 0o700)
   // One after the other: each has what the one before had.
-  let stored = storeSweep(directory, resultNow())
+  let stored: Promise<unknown> = Promise.resolve()
+  const store = (): Promise<unknown> =>
+    (stored = stored.then(() => storeSweep(directory, resultNow())))
+  await store()
   const work = async (): Promise<void> => {
     while (!task.stop.aborted && performance.now() < until) {
       const cell = waiting.shift()
@@ -108,12 +132,12 @@ async function sweepCells(
       if (result === undefined) return
       known.set(result.id, result)
       onProgress(known.size, cells.length)
-      stored = stored.then(() => storeSweep(directory, resultNow()))
+      // Results that cannot be stored end the sweep.
+      await store()
     }
   }
   onProgress(known.size, cells.length)
   await Promise.all(Array.from({ length: parallel }, work))
-  await stored
   return resultNow()
 }
 

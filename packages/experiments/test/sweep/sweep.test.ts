@@ -124,6 +124,38 @@ it('a sweep that is killed while its task hangs ends the task, and other flags d
   expect(again.stderr).toContain('belong to another tape, command or set of flags')
 })
 
+it('a second sweep does not replace the rules of the first one', async () => {
+  const path = await tapeHere()
+  const args = ['--faults', 'timeout', '--check', CHECK, '--cell', '4-timeout']
+  const first = squallSweep(path, args, 'no-timeout:book_flight')
+  await eventually(async () => {
+    const cells = await readFile(`${path}.waiting`, 'utf8').catch(() => '')
+    return cells.includes('4-timeout') ? undefined : 'no agent waits'
+  }, 60_000)
+  const { code, stderr } = await squallSweep(path, args).finished()
+  expect(stderr).toContain(`another sweep stores its results in ${path}-results; wait until it`)
+  expect(code).toBe(2)
+  await first.kill()
+  const resumed = squallSweep(path, ['--faults', 'error', '--check', CHECK, '--cell', '1-error'])
+  expect((await resumed.finished()).code).toBe(0)
+})
+
+it('results that cannot be stored any more end the sweep with a reason', async () => {
+  const path = await tapeHere()
+  const junit = `${path}.xml`
+  const args = ['--faults', 'timeout', '--cell', '4-timeout', '--cell-timeout', '10s']
+  const program = squallSweep(path, [...args, '--junit', junit], 'no-timeout:book_flight')
+  await eventually(async () => {
+    const cells = await readFile(`${path}.waiting`, 'utf8').catch(() => '')
+    return cells.includes('4-timeout') ? undefined : 'no agent waits'
+  }, 60_000)
+  await rm(`${path}-results`, { recursive: true })
+  const { code, stderr } = await program.finished()
+  expect(stderr).toMatch(/^squall: ".*" cannot be used: no such file or directory; check the path/)
+  expect(code).toBe(1)
+  expect(await readFile(junit, 'utf8')).toContain('errors="1"')
+})
+
 it('a sweep that is killed at random leaves no process and no port, and resumes', async () => {
   const path = await tapeHere()
   const args = ['--faults', 'rateLimit,error', '--check', CHECK, '--json']
