@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import {
   call,
@@ -169,6 +170,26 @@ it.each([
   expect(client.text).not.toContain('progress')
   client.close()
 })
+
+it.each(['standard', 'fast'] as const)(
+  'holds the head for a status behind an event that a later fault delays (%s)',
+  async (engine) => {
+    const faults = [STATUS, 'stream: { reorder: all }', 'delay: { fixed: 200ms, at: event }']
+    const upstream: RequestListener = (req, res) =>
+      whenAsked(req, () => {
+        // Without the events at the start of a stream, which a fault would delay, too.
+        const [, event] = streamText(0).split(': keep\n\n')
+        res.writeHead(200, { 'content-type': 'text/event-stream' }).end(event)
+      })
+    const rules = [oneFault(faults.join('\n      - '))]
+    const stage = opened(await startSidecar({ rules, upstream, engine, holdTimeout: 50 }))
+    const client = await RawClient.connect(stage.port)
+    await client.send(toolCall(0), 'POST')
+    expect((await client.response(0))!.status).toBe(502)
+    expect(client.violations).toEqual([])
+    client.close()
+  },
+)
 
 it('lets a question of the upstream through before the response that it waits for', async () => {
   const stage = opened(

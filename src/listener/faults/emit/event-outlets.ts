@@ -161,6 +161,11 @@ export class SseOutlet extends EventOutlet {
     if (ends) this.flush()
   }
 
+  /** Holds the head for any time: a status will replace it. */
+  holdOn(): void {
+    clearTimeout(this.#timer)
+  }
+
   /** Stops holding the head. */
   stop(): void {
     this.released = true

@@ -156,7 +156,10 @@ export class SseResponse extends EventChannel implements ResponsePart {
     const check = (verdict: Verdict) => {
       const reason = checkStreamVerdict(own.call, verdict, shared, this.#out.released)
       const isStatus = verdict.kind === 'respond' && verdict.reply.kind === 'http'
-      if (isStatus && reason === undefined) this.#isReplaced = true
+      if (isStatus && reason === undefined) {
+        this.#isReplaced = true
+        this.#out.holdOn()
+      }
       return reason
     }
     const onFrame = (frame: ChainFrame) =>
