@@ -190,9 +190,10 @@ async function productionCheck(
 async function namespaceChecks(
   client: KubeClient,
   namespace: string,
-  { selector, prefix, readToken, ...choice }: ClusterOptions,
+  options: ClusterOptions,
   forbidden: string | undefined,
 ): Promise<readonly Check[]> {
+  const { selector, prefix, readToken } = options
   const scope = { namespace, selector, prefix, readToken }
   const { reports, servicesTrouble } = await sidecarOverview(client, scope, {})
   if (reports.length === 0) {
@@ -203,7 +204,7 @@ async function namespaceChecks(
   const silent = problemsOf(reports, ({ trouble, pod }) =>
     pod.sidecar === 'ended' ? undefined : trouble,
   )
-  const place = `-n ${namespace}${clusterFlags(choice)}`
+  const place = `-n ${namespace}${clusterFlags(options)}`
   const status = `squall status ${place} shows each`
   const hasAsked = reports.some(({ state }) => state !== undefined)
   return [

@@ -45,6 +45,7 @@ import { sawBudget } from '../kube/budget.ts'
 import { readCheckedRules, invalidCombination, invalidFile, invalidOption, UsageError } from '#cli'
 import {
   clusterFlags,
+  kubectlFlags,
   rejectOverBudget,
   rejectProductionNamespace,
   resumeFlags,
@@ -257,8 +258,8 @@ function outcomeText({ target, progress, isReverted }: Outcome, { request, signa
   const { wait, dryRun, timeoutMs, min, all, cluster } = request
   const { namespace, configMap } = target
   if (dryRun) return `${target.text.trimEnd()}\n`
-  const place = `-n ${namespace}${clusterFlags(cluster)}`
-  const status = asInvoked(`squall status ${place}`)
+  const status = asInvoked(`squall status -n ${namespace}${clusterFlags(cluster)}`)
+  const log = `kubectl logs -n ${namespace}${kubectlFlags(cluster)} POD -c squall`
   if (progress.size === 0) {
     return `no pod in ${namespace} reads the configmap ${configMap}; list sidecars with: ${status}\n`
   }
@@ -277,7 +278,7 @@ function outcomeText({ target, progress, isReverted }: Outcome, { request, signa
       : isWaiting && isEnough(progress, min)
         ? `enough pods have the rules (--min ${min}%)\n`
         : isWaiting
-          ? `timed out after ${timeoutMs / 1000} s; check again with ${status}, and read the log with kubectl logs ${place} POD -c squall\n`
+          ? `timed out after ${timeoutMs / 1000} s; check again with ${status}, and read the log with ${log}\n`
           : ''
   return `${head}${podLines(openPods(progress, 'applied'), all, ({ name }) => name)}${next}`
 }

@@ -17,6 +17,7 @@ import { RULES_CONFIG_MAP } from '../injector/injected-names.ts'
 import type { Pod } from '../injector/pod.ts'
 import {
   clusterFlags,
+  kubectlFlags,
   namespaceLabels,
   rejectOverBudget,
   rejectProductionNamespace,
@@ -67,8 +68,7 @@ async function attach(
   const more = { env: sidecarEnv(request), prefix: cluster.prefix, rejectProduction: reject }
   const made = await attachToPod(client, ref, { ...attachment, ...more }, wait)
   const where = `${namespace}/${pod}`
-  const place = `-n ${namespace}${clusterFlags(cluster)}`
-  const undo = asInvoked(`squall attach --undo ${pod} ${place}`)
+  const undo = asInvoked(`squall attach --undo ${pod} -n ${namespace}${clusterFlags(cluster)}`)
   const ports = made.ports.map(({ number }) => number)
   const { name: container, probePaths } = made
   const report = { namespace, pod, container, ports, probePaths }
@@ -93,7 +93,7 @@ async function attach(
     return 0
   } catch (error) {
     if (!(error instanceof KubeError)) throw error
-    const look = `kubectl ${place} logs ${pod} -c ${container}`
+    const look = `kubectl -n ${namespace}${kubectlFlags(cluster)} logs ${pod} -c ${container}`
     if (json) output.out.write(jsonText({ ok: false, ...report, trouble: error.message }))
     notice(`${plain(error.message)}; check the log with ${look}, and detach with ${undo}`)
     return FAILED

@@ -95,22 +95,26 @@ export function clusterOf(
   }
 }
 
-/** Returns the flags by which a suggested command reaches the same cluster. */
-export function clusterFlags({ kubeconfig, context }: ClusterChoice): string {
-  return flagsText({ kubeconfig, context })
+/** Returns the flags by which a suggested kubectl reaches the same cluster as the same user. */
+export function kubectlFlags({ kubeconfig, context, as, asGroups = [] }: ClusterChoice): string {
+  const groups = asGroups.map((each) => flagsText({ 'as-group': each })).join('')
+  return `${flagsText({ kubeconfig, context, as })}${groups}`
+}
+
+/** Returns the flags by which a suggested command of Squall finds the same sidecars. */
+export function clusterFlags({ prefix, ...choice }: ClusterOptions): string {
+  const more = { 'annotation-prefix': prefix === PREFIX_DEFAULT ? undefined : prefix }
+  return `${kubectlFlags(choice)}${flagsText(more)}`
 }
 
 /** Returns the flags by which `squall resume` finds the ConfigMaps that a stop was written into. */
 export function resumeFlags(
-  { prefix, ...choice }: ClusterOptions,
+  cluster: ClusterOptions,
   configMap: string,
   unlabelled: boolean,
 ): string {
-  const more = flagsText({
-    configmap: configMap === RULES_CONFIG_MAP ? undefined : configMap,
-    'annotation-prefix': prefix === PREFIX_DEFAULT ? undefined : prefix,
-  })
-  return `${clusterFlags(choice)}${more}${unlabelled ? ' --unlabelled' : ''}`
+  const more = flagsText({ configmap: configMap === RULES_CONFIG_MAP ? undefined : configMap })
+  return `${clusterFlags(cluster)}${more}${unlabelled ? ' --unlabelled' : ''}`
 }
 
 function flagsText(flags: Readonly<Record<string, string | undefined>>): string {

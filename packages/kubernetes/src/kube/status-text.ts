@@ -10,7 +10,7 @@ export interface Status extends Awaited<ReturnType<typeof sidecarOverview>> {
   readonly production: readonly ArmedProduction[]
   /** The reason why labels of namespaces could not be read. */
   readonly productionTrouble: string | undefined
-  /** The flags by which a suggested command reaches the same cluster. */
+  /** The flags by which a suggested command finds the same sidecars. */
   readonly place: string
 }
 

@@ -124,13 +124,14 @@ test('a stop by SQUALL_CONTEXTS reaches the clusters, and no sidecar of this mac
 test('the suggested resume ends the stop in the same cluster and ConfigMap', async () => {
   const { east, west, file } = await stage()
   const run = (line: string) => startProgram(line.split(' '), { KUBECONFIG: file }, { here: true })
-  const more = '--configmap canary-rules --unlabelled --annotation-prefix squall.dev/'
+  const more = '--configmap canary-rules --unlabelled --annotation-prefix chaos.dev/ --as bob'
   const stopped = await run(`stop -n shop --contexts east,west ${more}`)
   const lines = stopped.stdout.matchAll(/^to resume: npx mcp-squall (.+)$/gm)
   const suggested = [...lines].flatMap(([, line = '']) => line).toSorted((a, b) => (a < b ? -1 : 1))
   expect(suggested).toEqual(
     ['east', 'west'].map(
-      (each) => `resume -n shop --context ${each} --configmap canary-rules --unlabelled`,
+      (each) =>
+        `resume -n shop --context ${each} --as bob --annotation-prefix chaos.dev/ --configmap canary-rules --unlabelled`,
     ),
   )
   const { code, stdout } = await run(suggested[0] ?? '')

@@ -36,6 +36,18 @@ test('squall status names the armed sidecars of a namespace that is production n
   )
   const json = JSON.parse((await shop.status('--json')).out) as { ok: boolean; production: object }
   expect(json).toMatchObject({ ok: false, production: [{ namespace: 'shop', armed: 2 }] })
+  const all = [
+    '-n',
+    'shop',
+    '--annotation-prefix',
+    'chaos.dev/',
+    '--as',
+    'bob',
+    '--as-group',
+    'a b',
+  ]
+  const flags = `--kubeconfig ${shop.kubeconfig} --as bob --as-group 'a b' --annotation-prefix chaos.dev/`
+  expect((await shop.status(...all)).out).toContain(`mcp-squall stop -n shop ${flags}\n`)
   expect(await shop.status('--production-names', 'kund')).toMatchObject({ code: 0 })
   expect(await shop.status('--environment-label', 'stage')).toMatchObject({ code: 0 })
 })
