@@ -42,7 +42,12 @@ export function ownCommand(): string {
   return isProgram && isInPath && !isByNpm ? basename(path) : 'npx mcp-squall'
 }
 
-/** Returns a text in which a reader can copy each command of Squall into the same shell. */
+const OWN_COMMAND = /(?<quoted> --[a-z-]+ '(?:[^']|'\\'')*')|(?<![\w/.-]|npx )squall (?=[a-z-])/g
+
+/**
+ * Returns a text in which a reader can copy each command of Squall into the same shell. Keeps quoted
+ * values of flags, such as the name of a context.
+ */
 export function asInvoked(text: string): string {
-  return text.replaceAll(/(?<![\w/.-]|npx )squall (?=[a-z-])/g, `${ownCommand()} `)
+  return text.replaceAll(OWN_COMMAND, (_, quoted?: string) => quoted ?? `${ownCommand()} `)
 }
