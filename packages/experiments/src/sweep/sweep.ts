@@ -1,7 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { join } from 'node:path'
 import { fieldsOf, listOf, makeDirectory, oneLine, readVersion, sha256Of } from '#base'
 import { UsageError } from '#cli'
 import { redactMessage, redactText } from '#sidecar'
@@ -55,10 +54,13 @@ export function sweep(
   })
 }
 
+/** What is locked in each directory of results, which may have several paths. */
+const ANY_SWEEP = new URL('file:///sweep')
+
 /** Locks a directory of results: the rules of another sweep would replace those of this one. */
 async function lockOf(directory: string): Promise<Lock> {
   try {
-    return await takeLock(directory, pathToFileURL(resolve(directory)), newId(new Date()))
+    return await takeLock(directory, ANY_SWEEP, newId(new Date()))
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
     const wrong = `another sweep stores its results in ${directory}`

@@ -1,6 +1,6 @@
 // part: slow
 import { once } from 'node:events'
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -135,6 +135,10 @@ it('a second sweep does not replace the rules of the first one', async () => {
   const { code, stderr } = await squallSweep(path, args).finished()
   expect(stderr).toContain(`another sweep stores its results in ${path}-results; wait until it`)
   expect(code).toBe(2)
+  await symlink(`${path}-results`, `${path}-link`)
+  const linked = ['--results', `${path}-link`, '--', 'true']
+  const other = await startProgram(['sweep', '--tape', path, ...linked]).finished()
+  expect(other.stderr).toContain(`another sweep stores its results in ${path}-link; wait until it`)
   await first.kill()
   const resumed = squallSweep(path, ['--faults', 'error', '--check', CHECK, '--cell', '1-error'])
   expect((await resumed.finished()).code).toBe(0)
