@@ -42,6 +42,8 @@ export function sweep(
   const { results: directory, resume } = request
   return withTape(request.tape, async (tape) => {
     const settings = await settingsOf(request)
+    // Before the lock creates the directory.
+    if (resume) await earlierSweep(directory, settings)
     const lock = await lockOf(directory)
     try {
       const earlier = resume ? await earlierSweep(directory, settings) : undefined

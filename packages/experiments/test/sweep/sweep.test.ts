@@ -93,11 +93,16 @@ it('the JUnit report fails exactly where the exit code is not 0', async () => {
 it('what cannot be swept is a wrong input, and no task that broke', async () => {
   const path = await tapeHere()
   const swept = async (tape: string, ...args: readonly string[]) =>
-    startProgram(['sweep', '--tape', tape, '--results', `${path}-r`, ...args]).finished()
+    startProgram(['sweep', '--tape', tape, ...args]).finished()
+  const into = ['--results', `${path}-r`]
   const run = ['--', process.execPath, AGENT, 'none']
-  const gone = await swept(`${path}.gone`, ...run)
-  const cell = await swept(path, '--cell', '99-error', ...run)
-  const command = await swept(path, '--', 'no-such-program')
+  const gone = await swept(`${path}.gone`, ...into, ...run)
+  const cell = await swept(path, ...into, '--cell', '99-error', ...run)
+  const command = await swept(path, ...into, '--', 'no-such-program')
+  const typo = `${path}-typo`
+  const resumed = await swept(path, '--results', typo, '--resume', ...run)
+  expect(resumed.stderr).toContain('has no results of a sweep; remove --resume')
+  await expect(readdir(typo)).rejects.toThrow('ENOENT')
   expect([gone.code, cell.code, command.code]).toEqual([2, 2, 2])
   expect(gone.stderr).toContain('no such file or directory; specify a file')
   expect(cell.stderr).toContain('unknown cell 99-error; write the number of a call and a fault')
