@@ -116,6 +116,11 @@ export class StartedServer {
   }
 
   #note(line: string): void {
+    // A line that shows progress is rewritten from its start.
+    for (const [each] of line.matchAll(/[^\r]+/g)) this.#noteText(each)
+  }
+
+  #noteText(line: string): void {
     const text = oneLine(stripVTControlCharacters(line), 300)
     this.lines.push(text)
     this.lines.splice(0, this.lines.length - MAX_LINES)

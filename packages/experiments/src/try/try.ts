@@ -96,8 +96,11 @@ async function reached(
     }
   }
   printLast(started)
+  const next = isTaken
+    ? `port ${port} is in use: stop the other program, or choose another port with --port`
+    : 'set its port with --port, or a longer --timeout'
   throw new Error(
-    `no MCP server responded over stdio or at a printed address within ${timeout / 1000} s; set its port with --port, or a longer --timeout`,
+    `no MCP server responded over stdio or at a printed address within ${timeout / 1000} s; ${next}`,
   )
 }
 

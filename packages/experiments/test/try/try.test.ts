@@ -175,6 +175,24 @@ it('another server that has the port is not mistaken for a server that starts sl
   expect(other.calls).toHaveLength(0)
 })
 
+it('a server is found behind a line that it rewrites', async () => {
+  const progress = String.raw`printf '\rloading %s %%' $(seq 60); printf '\r'`
+  const script = `exec 2>&1; ${progress}; exec ${HTTP_SERVER.join(' ')}`
+  const program = squallTry(['--json', '--', '/bin/sh', '-c', script], { PORT: '0' })
+  expect(await shown(program)).toMatchObject({ transport: 'http' })
+})
+
+it('a server that waits for a port in use is reported with that port', async () => {
+  const other = await startUpstream('scripted', ['ok'])
+  onTestFinished(() => other.close())
+  const { port } = other.url
+  const waits = ['--', process.execPath, '-e', 'setInterval(() => {}, 1e6)']
+  const program = squallTry(['--timeout', '1s', '--port', port, ...waits])
+  const { code, stderr } = await program.finished()
+  expect(stderr).toContain(`port ${port} is in use: stop the other program, or choose another port`)
+  expect(code).toBe(1)
+})
+
 it('a running server is reached at its URL', async () => {
   const tools = [{ name: 'bare', inputSchema: { type: 'object' } }]
   const server = await startUpstream('scripted', ['ok'], tools)
