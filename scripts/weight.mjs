@@ -10,18 +10,18 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9224 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9252 },
   { name: 'filters', directories: ['src/filters'], budget: 7003 },
-  { name: 'rules', directories: ['src/rules'], budget: 12663 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6147 },
-  { name: 'upstream', directories: ['src/upstream'], budget: 2138 },
-  { name: 'listener', directories: ['src/listener'], budget: 16784 },
-  { name: 'admin', directories: ['src/admin'], budget: 7360 },
-  { name: 'sidecar', directories: ['src/sidecar'], budget: 2846 },
-  { name: 'cli', directories: ['src/cli'], budget: 3271 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15187 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32280 },
-  { name: 'tools', directories: ['packages/tools/src'], budget: 2494 },
+  { name: 'rules', directories: ['src/rules'], budget: 12667 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6163 },
+  { name: 'upstream', directories: ['src/upstream'], budget: 2140 },
+  { name: 'listener', directories: ['src/listener'], budget: 16664 },
+  { name: 'admin', directories: ['src/admin'], budget: 7363 },
+  { name: 'sidecar', directories: ['src/sidecar'], budget: 2850 },
+  { name: 'cli', directories: ['src/cli'], budget: 3272 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15240 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32396 },
+  { name: 'tools', directories: ['packages/tools/src'], budget: 2508 },
 ]
 
 function filesBelow(directory) {

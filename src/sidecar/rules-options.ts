@@ -127,7 +127,7 @@ export const RULES_FLAGS = {
   ...LIMIT_FLAGS,
   ...group(GUARD, {
     maxActive: count(
-      'maximum number of concurrent faults across all rules except connection rules',
+      'maximum number of concurrent faults across all rules except connection rules; maxActive in the rules file (100 if not set) also applies',
       COUNT,
     ),
     guardErrorRate: one(

@@ -66,7 +66,7 @@ const OWN_FLAGS = {
       '10000',
     ),
     maxUpstreamConnections: count(
-      'maximum number of upstream connections per listener',
+      'maximum number of upstream connections per listener; less if the limit on open files is too low',
       COUNT,
       '10000',
     ),

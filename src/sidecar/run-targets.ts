@@ -31,7 +31,7 @@ export const TARGET_FLAGS = {
   ...group(ADDRESSES, {
     listen: many(
       'address',
-      'listen address: host:port, :port or unix:/path.sock; repeatable',
+      'listen address: host:port, :port or unix:/path.sock; repeatable; no default with --outbound or --captured, unless --upstream is set',
       asGiven,
       { default: '127.0.0.1:15300' },
     ),

@@ -29,7 +29,7 @@ export const WEBHOOK_METRICS = [
   {
     name: 'squall_webhook_certificate_changes_total',
     type: 'counter',
-    help: 'New serving certificates, by result: loaded, or rejected as unusable.',
+    help: 'New serving certificates, by result: swapped, or rejected as unusable.',
     labels: ['result'],
   },
   {
