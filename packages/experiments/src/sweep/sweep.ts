@@ -66,7 +66,7 @@ async function lockOf(directory: string): Promise<Lock> {
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
     const wrong = `another sweep stores its results in ${directory}`
-    const fix = 'wait until it has ended, or name another directory with --results'
+    const fix = 'wait until it has ended, or store these in another directory'
     throw new UsageError('INVALID_VALUE', wrong, fix)
   }
 }
