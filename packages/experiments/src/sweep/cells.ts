@@ -2,6 +2,7 @@ import { type Fields, isRecord, pointerTo } from '#base'
 import { exactName } from '#rules'
 import { REDACTED } from '#sidecar'
 import type { PlayFlags } from '../commands/tape.ts'
+import { withOccurrences } from '../tape/tape.ts'
 import { FAULT_RULES, type FaultName } from './faults.ts'
 
 /** A call of a tool, by the tool, its arguments, and how often the same call came before. */
@@ -39,12 +40,7 @@ export function countCalls(calls: readonly { readonly key: string }[]): Map<stri
 export function sweepCalls(
   calls: readonly Pick<SweepCall, 'key' | 'tool' | 'args'>[],
 ): readonly SweepCall[] {
-  const counts = new Map<string, number>()
-  return calls.map((call, index) => {
-    const occurrence = counts.get(call.key) ?? 0
-    counts.set(call.key, occurrence + 1)
-    return { ...call, number: index + 1, occurrence }
-  })
+  return withOccurrences(calls).map((call, index) => ({ ...call, number: index + 1 }))
 }
 
 /** Returns a cell for each call and fault. */

@@ -42,7 +42,7 @@ export function sweep(
   const { results: directory, resume } = request
   return withTape(request.tape, async (tape) => {
     const settings = await settingsOf(request)
-    // Before the lock creates the directory.
+    // The lock creates the directory. What is read then may be newer.
     if (resume) await earlierSweep(directory, settings)
     const lock = await lockOf(directory)
     try {

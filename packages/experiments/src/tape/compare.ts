@@ -6,7 +6,7 @@ import type { ToolInfo } from '../load/clients/load-client.ts'
 import { type Difference, differences, differencesText } from './difference.ts'
 import { liveServer } from './serve.ts'
 import { endOf, jsonText, unreadText } from './show.ts'
-import { NAMED, type Tape, type TapedCall, withTape } from './tape.ts'
+import { NAMED, type Tape, type TapedCall, withOccurrences, withTape } from './tape.ts'
 
 /** Shows what changed from one tape to another; returns 1 for a change. */
 export function diffTapes({ files, values, json }: RequestOf<typeof TAPE_DIFF>): Promise<number> {
@@ -51,15 +51,9 @@ function changeText({ method, name, occurrence, change, differences: found }: Ch
 
 /** Returns the calls of a tape by what they ask for, and how often it occurred before. */
 function numbered(tape: Tape) {
-  const counts = new Map<string, number>()
-  const all = new Map<string, TapedCall & { readonly occurrence: number }>()
-  for (const call of tape.calls) {
-    if (!NAMED.has(call.method) && !call.method.endsWith('/list')) continue
-    const occurrence = counts.get(call.key) ?? 0
-    counts.set(call.key, occurrence + 1)
-    all.set(`${call.key} ${occurrence}`, { ...call, occurrence })
-  }
-  return all
+  const calls = tape.calls.filter(({ method }) => NAMED.has(method) || method.endsWith('/list'))
+  const all = withOccurrences(calls)
+  return new Map(all.map((call) => [`${call.key} ${call.occurrence}`, call]))
 }
 
 /** Returns what of an end is compared. */

@@ -58,6 +58,16 @@ export interface TapedCall extends Place {
   isDone: boolean
 }
 
+/** Adds to each call how often the same call came before. */
+export function withOccurrences<Call extends { readonly key: string }>(calls: readonly Call[]) {
+  const counts = new Map<string, number>()
+  return calls.map((call) => {
+    const occurrence = counts.get(call.key) ?? 0
+    counts.set(call.key, occurrence + 1)
+    return { ...call, occurrence }
+  })
+}
+
 /** A session, and its open calls while lines are read. */
 interface ReadSession {
   /** The calls of tools, prompts and resources. */
