@@ -19,7 +19,7 @@ const PARTS = [
   { name: 'admin', directories: ['src/admin'], budget: 7363 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2850 },
   { name: 'cli', directories: ['src/cli'], budget: 3272 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15240 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15242 },
   { name: 'experiments', directories: ['packages/experiments/src'], budget: 32396 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2508 },
 ]

@@ -1,5 +1,5 @@
 import { objectName } from '../injector/value-checks.ts'
-import { RULES_CONFIG_MAP } from '../injector/injected-names.ts'
+import { PREFIX, RULES_CONFIG_MAP } from '../injector/injected-names.ts'
 import type { ClusterChoice } from '../kube/connect.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { askBudget, type BudgetOptions, sawBudget, SYSTEM_NAMESPACE } from '../kube/budget.ts'
@@ -59,9 +59,8 @@ export function isEveryNamespace(
   )
 }
 
-const PREFIX = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/$/
+const PREFIX_FORM = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/$/
 const MAX_SELECTOR = 2_000
-const PREFIX_DEFAULT = 'squall.dev/'
 
 /** Returns the options about the cluster. */
 export function clusterOf(
@@ -103,7 +102,7 @@ export function kubectlFlags({ kubeconfig, context, as, asGroups = [] }: Cluster
 
 /** Returns the flags by which a suggested command of Squall finds the same sidecars. */
 export function clusterFlags({ prefix, ...choice }: ClusterOptions): string {
-  const more = { 'annotation-prefix': prefix === PREFIX_DEFAULT ? undefined : prefix }
+  const more = { 'annotation-prefix': prefix === PREFIX ? undefined : prefix }
   return `${kubectlFlags(choice)}${flagsText(more)}`
 }
 
@@ -128,7 +127,7 @@ function parseSelector({ text, source }: FlagInput): string {
 }
 
 function parsePrefix(given: FlagInput): string {
-  if (PREFIX.test(given.text)) return given.text
+  if (PREFIX_FORM.test(given.text)) return given.text
   throw invalidValue(
     given,
     'is not a valid prefix',
@@ -224,7 +223,7 @@ export async function namespaceLabels(
 export function annotationPrefixFlag(title: string) {
   return group(title, {
     annotationPrefix: one('prefix', "prefix of the injector's annotations", parsePrefix, {
-      default: PREFIX_DEFAULT,
+      default: PREFIX,
     }),
   })
 }

@@ -2,6 +2,9 @@
 export const SIDECAR = 'squall'
 export const REDIRECT = 'squall-redirect'
 
+/** The prefix of annotations and labels where no other is set. */
+export const PREFIX = 'squall.dev/'
+
 /** The ConfigMap with rules where no other is named. */
 export const RULES_CONFIG_MAP = 'squall-rules'
 export const RULES_VOLUME = 'squall-rules'

@@ -1,7 +1,7 @@
 import * as Type from 'typebox'
 import { oneOf, PRODUCTION_NAMES, section } from '#rules'
 import { ANNOTATIONS } from './annotations.ts'
-import { RULES_CONFIG_MAP } from './injected-names.ts'
+import { PREFIX, RULES_CONFIG_MAP } from './injected-names.ts'
 
 /** Annotations that may have a default for every pod. */
 const DEFAULTS = ANNOTATIONS.filter(
@@ -16,7 +16,7 @@ export const SETTINGS_SCHEMA = section({
   /** Beginnings of images that the annotation `image` may name; none for any. */
   allowedImages: texts([]),
   /** The prefix of keys, with its slash: `squall.dev/`. */
-  prefix: text('squall.dev/'),
+  prefix: text(PREFIX),
   adminPort: port(15_390),
   /** The first port of the sidecar for traffic; further ports follow it. */
   firstListenPort: port(15_300),

@@ -1,6 +1,6 @@
 import { type Fields, fieldsOf, listOf, textOf } from '#base'
 import { HANDLER_FIELDS } from '../injector/handler-fields.ts'
-import { REDIRECT, SIDECAR } from '../injector/injected-names.ts'
+import { PREFIX, REDIRECT, SIDECAR } from '../injector/injected-names.ts'
 import { isMesh } from '../injector/mesh.ts'
 import {
   allContainers,
@@ -176,7 +176,7 @@ function rejectTls(pod: Pod, ports: readonly TakenPort[]): void {
 function portsOf(pod: Pod, port: string | undefined): readonly TakenPort[] {
   try {
     return takenPorts(pod, new Map(port === undefined ? [] : [['ports', port]]), {
-      prefix: 'squall.dev/',
+      prefix: PREFIX,
       adminPort: ATTACHED_ADMIN_PORT,
       firstListenPort: FIRST_LISTEN_PORT,
     })
